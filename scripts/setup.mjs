@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+// All the set-up of a fresh clone, with only Node and npm present: dependencies, the core, dist/. Runs before the demo,
+// the tests and the checks; silent when there is nothing to do. Imports nothing that has to be installed.
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { buildCore, OUTPUTS } from "./core_module.mjs";
+import { alone, at, isFresh, npm, quietly, say, step } from "./steps.mjs";
+
+const NODE_MIN = [20, 19];
+
+const dependencies = {
+  title: "installed the development dependencies",
+  inputs: ["package-lock.json", ".npmrc"],
+  outputs: ["node_modules"],
+  stamp: "node_modules/.installed",
+  run: install,
+};
+
+const core = {
+  title: "built the core",
+  inputs: ["core-as", "asconfig.json", "package-lock.json", "scripts/core_module.mjs"],
+  outputs: OUTPUTS.map((name) => `build/${name}`),
+  stamp: "build/stamps/core",
+  run: buildCore,
+};
+
+const dist = {
+  title: "built dist/",
+  inputs: [
+    ...["client", "host-node", "host-deno", "broker", "cli", "core-as/abi.ts"],
+    ...["build/core.wasm", "build/core_bytes.js", "build/core_bytes.d.ts"],
+    ...["tsdown.config.ts", "tsconfig.base.json", "package.json", "package-lock.json"],
+  ],
+  outputs: ["dist"],
+  stamp: "build/stamps/dist",
+  run: () => quietly(process.execPath, [at("node_modules/tsdown/dist/run.mjs"), "--log-level", "warn"]),
+};
+
+const steps = { dependencies, core, dist };
+
+/** Does what is missing, `upTo` and with that step. */
+export async function setup({ upTo = "dist" } = {}) {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
+    throw new Error(`Node ${NODE_MIN.join(".")} or newer is needed, this is ${process.versions.node}`);
+  }
+  const names = Object.keys(steps);
+  const wanted = names.slice(0, names.indexOf(upTo) + 1).map((name) => steps[name]);
+  if (wanted.every(isFresh)) return;
+  await alone("setup", async () => {
+    for (const each of wanted) await step(each);
+  });
+}
+
+function install() {
+  say("installing the development dependencies");
+  npm(["ci", "--no-audit", "--no-fund"]);
+  ensureBun();
+}
+
+/** npm may have skipped the install script that puts bun's binary in its place. */
+function ensureBun() {
+  const bun = at("node_modules/.bin/bun");
+  const works = () => {
+    try {
+      quietly(bun, ["--version"]);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (works()) return;
+  const script = at("node_modules/bun/install.js");
+  if (!existsSync(script)) throw new Error("node_modules/bun has no install script");
+  quietly(process.execPath, [script], { cwd: at("node_modules/bun") });
+  if (!works()) throw new Error("bun does not run, even after its own install script");
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    await setup();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,251 @@
+import type { Frame } from "../core.ts";
+import type { RocketMQError } from "../errors.ts";
+import type { Clock, Timer } from "../host.ts";
+import type { Waiting } from "./outbox.ts";
+import type { Outgoing } from "./outgoing.ts";
+
+/** Calls in flight per instance: RocketMQ's own limit. Slot 65,535 is no call's; oneway requests use its opaques. */
+export const CALLS_MAX = 65_535;
+/** There are so many slots at first, so that an opaque comes back after 134 million calls at the earliest. */
+const SLOTS_FIRST = 4_096;
+const GENERATION_MASK = 0x7fff;
+const SLOT_MASK = 0xffff;
+/** Without a nearer deadline the timer looks at silent connections this often, ms. */
+const WATCH_EVERY = 5_000;
+/** A timer that fires so much later, in ms, was held up: answers may be waiting in the sockets. */
+const LATE = 2;
+const NONE = -1;
+
+export interface CallsOptions {
+  readonly clock: Clock;
+  /** The call's time is over; it must be released in this call. `tick` is the same for all that end together. */
+  readonly expired: (slot: number, tick: number) => void;
+  /** At least every 5 s while calls are in flight. */
+  readonly watch: (now: number) => void;
+}
+
+/** Calls of one timeout value expire in the order they were made. */
+interface Queue {
+  readonly timeout: number;
+  head: number;
+  tail: number;
+}
+
+/**
+ * The calls in flight, in columns: opaque = generation << 16 | slot, 31 bits. An answer finds its slot without a search,
+ * and one that comes too late finds another generation. The slot that has been free for longest is used next. One timer
+ * serves all calls.
+ */
+export class Calls<Owner> {
+  /** For the answer. Undefined in a free slot. */
+  readonly settle: (((frame: Frame) => void) | undefined)[] = [];
+  readonly fail: (((error: RocketMQError) => void) | undefined)[] = [];
+  /** The request, never its bytes: it may have to be encoded again. */
+  readonly outgoing: (Outgoing | undefined)[] = [];
+  /** The connection that carries the call. */
+  readonly owner: (Owner | undefined)[] = [];
+  /** Its place in the connection's waiting list, if it had to wait there. */
+  readonly waiting: (Waiting | undefined)[] = [];
+  /** Ends its listener on a signal. */
+  readonly unlisten: ((() => void) | undefined)[] = [];
+  /** How often the request was sent again after GO_AWAY. */
+  readonly resent: number[] = [];
+  inFlight = 0;
+
+  readonly #options: CallsOptions;
+  #capacity = 0;
+  #generation = new Uint16Array(0);
+  #deadline = new Float64Array(0);
+  #next = new Int32Array(0);
+  #previous = new Int32Array(0);
+  readonly #queueOf: Queue[] = [];
+  readonly #queues = new Map<number, Queue>();
+  #lastQueue: Queue | undefined;
+  /** A ring of free slots. */
+  #free = new Uint16Array(0);
+  #freeFirst = 0;
+  #freeCount = 0;
+  #timer: Timer | undefined;
+  #armedFor = Infinity;
+  #tick = 0;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#grow(SLOTS_FIRST);
+  }
+
+  /** A slot for a call that ends `timeout` ms after `now`, or -1 when all are taken. */
+  take(
+    settle: (frame: Frame) => void,
+    fail: (error: RocketMQError) => void,
+    outgoing: Outgoing,
+    timeout: number,
+    now: number,
+  ): number {
+    if (this.#freeCount === 0) {
+      if (this.#capacity === CALLS_MAX) return NONE;
+      this.#grow(Math.min(this.#capacity * 2, CALLS_MAX));
+    }
+    const slot = this.#free[this.#freeFirst]!;
+    this.#freeFirst = this.#freeFirst + 1 === this.#capacity ? 0 : this.#freeFirst + 1;
+    this.#freeCount--;
+    this.inFlight++;
+    this.settle[slot] = settle;
+    this.fail[slot] = fail;
+    this.outgoing[slot] = outgoing;
+    this.resent[slot] = 0;
+    const deadline = now + timeout;
+    this.#deadline[slot] = deadline;
+    this.#enqueue(slot, timeout);
+    if (deadline < this.#armedFor) this.#arm(Math.min(deadline, now + WATCH_EVERY), now);
+    return slot;
+  }
+
+  /** What the peer is told to answer with. */
+  opaque(slot: number): number {
+    return this.#generation[slot]! << 16 | slot;
+  }
+
+  /** The slot that `opaque` names, or -1 when that call is over. */
+  slotOf(opaque: number): number {
+    const slot = opaque & SLOT_MASK;
+    return opaque >= 0 && slot < this.#capacity && this.#generation[slot] === opaque >>> 16 && this.settle[slot]
+      ? slot
+      : NONE;
+  }
+
+  /** The same call under a new opaque; its deadline stays. */
+  renew(slot: number): void {
+    this.#generation[slot] = (this.#generation[slot]! + 1) & GENERATION_MASK;
+  }
+
+  deadline(slot: number): number {
+    return this.#deadline[slot]!;
+  }
+
+  /** How long the call was to wait, in ms. */
+  timeout(slot: number): number {
+    return this.#queueOf[slot]!.timeout;
+  }
+
+  /** When the call was made. */
+  started(slot: number): number {
+    return this.#deadline[slot]! - this.#queueOf[slot]!.timeout;
+  }
+
+  /** The call is over: nothing finds its slot any more. */
+  release(slot: number): void {
+    const unlisten = this.unlisten[slot];
+    this.#dequeue(slot);
+    this.renew(slot);
+    this.settle[slot] = undefined;
+    this.fail[slot] = undefined;
+    this.outgoing[slot] = undefined;
+    this.owner[slot] = undefined;
+    this.waiting[slot] = undefined;
+    this.unlisten[slot] = undefined;
+    const at = this.#freeFirst + this.#freeCount;
+    this.#free[at >= this.#capacity ? at - this.#capacity : at] = slot;
+    this.#freeCount++;
+    this.inFlight--;
+    if (unlisten) unlisten();
+  }
+
+  /** Calls `visit` with each slot in use that belongs to `owner`; all of them without one. */
+  each(owner: Owner | undefined, visit: (slot: number) => void): void {
+    for (let slot = 0; slot < this.settle.length; slot++) {
+      if (this.settle[slot] && (owner === undefined || this.owner[slot] === owner)) visit(slot);
+    }
+  }
+
+  /** Ends the timer. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#armedFor = Infinity;
+  }
+
+  #grow(capacity: number): void {
+    const free = new Uint16Array(capacity);
+    for (let slot = this.#capacity; slot < capacity; slot++) {
+      free[this.#freeCount++] = slot;
+      this.settle.push(undefined);
+      this.fail.push(undefined);
+      this.outgoing.push(undefined);
+      this.owner.push(undefined);
+      this.waiting.push(undefined);
+      this.unlisten.push(undefined);
+      this.resent.push(0);
+    }
+    this.#free = free;
+    this.#freeFirst = 0;
+    this.#generation = grown(this.#generation, new Uint16Array(capacity));
+    this.#deadline = grown(this.#deadline, new Float64Array(capacity));
+    this.#next = grown(this.#next, new Int32Array(capacity));
+    this.#previous = grown(this.#previous, new Int32Array(capacity));
+    this.#capacity = capacity;
+  }
+
+  #enqueue(slot: number, timeout: number): void {
+    let queue = this.#lastQueue;
+    if (queue === undefined || queue.timeout !== timeout) {
+      queue = this.#queues.get(timeout);
+      if (queue === undefined) this.#queues.set(timeout, queue = { timeout, head: NONE, tail: NONE });
+      this.#lastQueue = queue;
+    }
+    this.#queueOf[slot] = queue;
+    this.#next[slot] = NONE;
+    this.#previous[slot] = queue.tail;
+    if (queue.tail === NONE) queue.head = slot;
+    else this.#next[queue.tail] = slot;
+    queue.tail = slot;
+  }
+
+  #dequeue(slot: number): void {
+    const queue = this.#queueOf[slot]!;
+    const next = this.#next[slot]!, previous = this.#previous[slot]!;
+    if (previous === NONE) queue.head = next;
+    else this.#next[previous] = next;
+    if (next === NONE) queue.tail = previous;
+    else this.#previous[next] = previous;
+  }
+
+  #arm(due: number, now: number): void {
+    this.#timer?.cancel();
+    this.#armedFor = due;
+    this.#timer = this.#options.clock.setTimer(Math.max(0, Math.ceil(due - now)), () => this.#fired(due));
+  }
+
+  #fired(due: number): void {
+    const now = this.#options.clock.monotonic();
+    // An answer that came before the deadline counts: after a pause of the event loop the sockets are read first.
+    if (now - due > LATE) this.#timer = this.#options.clock.setTimer(0, () => this.#expire(now));
+    else this.#expire(now);
+  }
+
+  #expire(now: number): void {
+    this.#timer = undefined;
+    this.#armedFor = Infinity;
+    const tick = ++this.#tick;
+    for (const queue of this.#queues.values()) {
+      while (queue.head !== NONE && this.#deadline[queue.head]! <= now) this.#options.expired(queue.head, tick);
+    }
+    this.#options.watch(now);
+    this.#rearm(now);
+  }
+
+  /** Arms the timer for the earliest deadline; queues that are empty are forgotten on the way. */
+  #rearm(now: number): void {
+    let earliest = now + WATCH_EVERY;
+    for (const [timeout, queue] of this.#queues) {
+      if (queue.head !== NONE) earliest = Math.min(earliest, this.#deadline[queue.head]!);
+      else if (queue !== this.#lastQueue) this.#queues.delete(timeout);
+    }
+    if (this.inFlight > 0 && earliest < this.#armedFor) this.#arm(earliest, now);
+  }
+}
+
+function grown<T extends Uint16Array | Float64Array | Int32Array>(from: T, into: T): T {
+  into.set(from);
+  return into;
+}

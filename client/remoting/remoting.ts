@@ -1,0 +1,451 @@
+import { FIELD_READ } from "../../core-as/abi.ts";
+import type { Core, Frame } from "../core.ts";
+import {
+  ClosedError,
+  ConnectError,
+  FrameError,
+  isRocketMQError,
+  OverloadError,
+  type RocketMQError,
+  TimeoutError,
+} from "../errors.ts";
+import type { Host } from "../host.ts";
+import { RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
+import { readCommand, type RemotingCommand, type Request, type Response } from "../protocol/command.ts";
+import { readHeader } from "../protocol/header.ts";
+import { parseAddress } from "./address.ts";
+import { Calls, CALLS_MAX } from "./calls.ts";
+import { Channel } from "./channel.ts";
+import { Connection } from "./connection.ts";
+import { sendOneway } from "./oneway.ts";
+import type { Outgoing } from "./outgoing.ts";
+import { Pulse, SILENCE_MAX } from "./pulse.ts";
+import { type RequestHandler, Requests } from "./requests.ts";
+
+export type { Outgoing, ProgramRequest } from "./outgoing.ts";
+export type { RequestHandler } from "./requests.ts";
+
+export interface RemotingOptions {
+  readonly host: Host;
+  readonly core: Core;
+  /** Header kind of cold requests; hot ones have it in their programs. */
+  readonly serializeType: "JSON" | "ROCKETMQ";
+  /** ms */
+  readonly connectTimeout: number;
+  readonly onConnect?: (addr: string, localAddress: string) => void;
+  readonly onDisconnect?: (addr: string, error?: RocketMQError) => void;
+  /** Failures that have no caller. */
+  readonly onError?: (error: RocketMQError) => void;
+  /** 0 ≤ random < 1, for pauses; Math.random unless given. */
+  readonly random?: () => number;
+}
+
+export interface InvokeOptions {
+  /** ms, for everything: connecting, sending, waiting for the answer. */
+  readonly timeout: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface RemotingStats {
+  readonly connections: number;
+  readonly inFlight: number;
+  readonly bytesIn: bigint;
+  readonly bytesOut: bigint;
+}
+
+/** Largest delay of a timer, ms. */
+const TIMEOUT_MAX = 2 ** 31 - 1;
+
+/**
+ * Requests and their answers, over one connection per address. Calls wait in `Calls` and nowhere else; each ends exactly
+ * once: by its answer, its timeout, its signal, or the loss of its connection, at once.
+ */
+export class Remoting {
+  readonly #options: RemotingOptions;
+  readonly #host: Host;
+  readonly #core: Core;
+  readonly #calls: Calls<Connection>;
+  readonly #requests: Requests;
+  readonly #channels = new Map<string, Channel>();
+  /** Every connection that has not been released, and what is known of its health. */
+  readonly #connections = new Map<Connection, Pulse>();
+  /** Connections that end with their last answer. */
+  readonly #retiring = new Set<Connection>();
+  #closed: RocketMQError | undefined;
+  #whenReleased: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+  #bytesIn = 0;
+  #bytesOut = 0;
+  /** The time of this turn, once it has been asked for. */
+  #isTimed = false;
+  #now = 0;
+
+  constructor(options: RemotingOptions) {
+    this.#options = options;
+    this.#host = options.host;
+    this.#core = options.core;
+    this.#calls = new Calls<Connection>({
+      clock: options.host.clock,
+      expired: (slot, tick) => this.#expired(slot, tick),
+      watch: (now) => this.#watch(now),
+    });
+    this.#requests = new Requests(options.serializeType, (error) => this.#report(error));
+  }
+
+  /**
+   * The hot call: no promise. Exactly one of `settle` (the frame is lent; a response of any code) and `fail` is called,
+   * never during this call. A `settle` that throws fails the call with what it threw. `fail` gets `signal.reason` when
+   * that is why.
+   */
+  call(
+    addr: string,
+    outgoing: Outgoing,
+    timeout: number,
+    settle: (frame: Frame) => void,
+    fail: (error: RocketMQError) => void,
+    signal?: AbortSignal,
+  ): void {
+    const closed = this.#closed ?? this.#core.failure;
+    if (closed) return this.#failLater(fail, closed);
+    if (signal?.aborted) return this.#failLater(fail, signal.reason);
+    const slot = this.#calls.take(settle, fail, outgoing, bounded(timeout), this.#turn());
+    if (slot < 0) {
+      return this.#failLater(
+        fail,
+        new OverloadError(`Cannot call ${addr}: ${CALLS_MAX} calls are in flight`, { addr }),
+      );
+    }
+    if (signal) this.#listen(slot, signal);
+    this.#dispatch(slot, addr);
+  }
+
+  /** Cold: a promise of a copied response of any code; the caller judges it. */
+  invoke(addr: string, request: Request, { timeout, signal }: InvokeOptions): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.call(addr, request, timeout, (frame) => resolve(toResponse(readCommand(frame))), reject, signal);
+    });
+  }
+
+  /** Sends a request that has no answer. Settles when the socket has taken its bytes. */
+  async invokeOneway(addr: string, request: Request, options: InvokeOptions): Promise<void> {
+    const closed = this.#closed ?? this.#core.failure;
+    if (closed) throw closed;
+    options.signal?.throwIfAborted();
+    this.#turn();
+    const connection = this.#channel(addr).use();
+    connection.inFlight++;
+    try {
+      await sendOneway(connection, request, this.#options.serializeType, this.#host.clock, options);
+    } finally {
+      this.#leave(connection);
+    }
+  }
+
+  /**
+   * Answers requests of `code` from the peer; `undefined` is no answer. A handler that throws answers SYSTEM_ERROR with
+   * the error's text. Codes without a handler are answered REQUEST_CODE_NOT_SUPPORTED.
+   */
+  handle(code: number, handler: RequestHandler): void {
+    this.#requests.handle(code, handler);
+  }
+
+  /** Makes sure of a connection. */
+  async connect(addr: string, { timeout, signal }: InvokeOptions): Promise<{ readonly localAddress: string }> {
+    const closed = this.#closed ?? this.#core.failure;
+    if (closed) throw closed;
+    signal?.throwIfAborted();
+    const channel = this.#channel(addr);
+    const connection = channel.use();
+    if (connection.isConnected) return connection;
+    return await new Promise<Connection>((resolve, reject) => {
+      const end = () => {
+        timer.cancel();
+        forget();
+        signal?.removeEventListener("abort", aborted);
+      };
+      const failed = (error: RocketMQError) => (end(), reject(error));
+      const aborted = () => failed(signal!.reason);
+      const forget = channel.await({ connected: (connection) => (end(), resolve(connection)), failed });
+      const timer = this.#host.clock.setTimer(bounded(timeout), () => failed(this.#notConnected(addr, timeout)));
+      signal?.addEventListener("abort", aborted);
+    });
+  }
+
+  /** Ends the connection to an address that is no longer wanted, after the answers it still owes. */
+  disconnect(addr: string): void {
+    const channel = this.#channels.get(addr);
+    const connection = channel?.connection;
+    this.#channels.delete(addr);
+    if (!channel || !connection) return;
+    if (connection.isConnected) this.#retire(channel, connection);
+    else connection.close(new ClosedError(`The connection to ${addr} is no longer wanted`, { addr }));
+  }
+
+  get stats(): RemotingStats {
+    let connections = 0, bytesIn = this.#bytesIn, bytesOut = this.#bytesOut;
+    for (const connection of this.#connections.keys()) {
+      if (connection.isConnected) connections++;
+      bytesIn += connection.bytesIn;
+      bytesOut += connection.bytesOut;
+    }
+    return { connections, inFlight: this.#calls.inFlight, bytesIn: BigInt(bytesIn), bytesOut: BigInt(bytesOut) };
+  }
+
+  /** Every waiting call fails with `ClosedError`; resolves when all sockets have ended. */
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#whenReleased = resolve;
+      this.#end(new ClosedError("The client was closed"));
+      if (this.#connections.size === 0) resolve();
+    });
+    return this.#closing;
+  }
+
+  #end(error: RocketMQError): void {
+    this.#closed ??= error;
+    for (const connection of [...this.#connections.keys()]) connection.close(error);
+    this.#calls.each(undefined, (slot) => this.#fail(slot, error));
+    this.#calls.close();
+    this.#channels.clear();
+  }
+
+  // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One look at the clock per turn, for deadlines and for the timestamps the core writes. */
+  #turn(): number {
+    if (!this.#isTimed) {
+      const { clock } = this.#host;
+      this.#isTimed = true;
+      this.#now = clock.monotonic();
+      this.#core.clock(clock.now());
+      this.#host.defer(this.#turnOver);
+    }
+    return this.#now;
+  }
+
+  readonly #turnOver = (): void => {
+    this.#isTimed = false;
+  };
+
+  #dispatch(slot: number, addr: string): void {
+    const calls = this.#calls;
+    try {
+      const connection = this.#channel(addr).use();
+      if (connection.inFlight++ === 0) this.#connections.get(connection)!.start(this.#now, connection.bytesIn);
+      calls.owner[slot] = connection;
+      calls.waiting[slot] = connection.send(calls.opaque(slot), calls.outgoing[slot]!);
+    } catch (error) {
+      const fail = calls.fail[slot]!;
+      this.#release(slot);
+      this.#failLater(fail, asRocketMQError(error, addr));
+      if (this.#core.failure) this.#broken(this.#core.failure);
+    }
+  }
+
+  #listen(slot: number, signal: AbortSignal): void {
+    const aborted = () => this.#fail(slot, signal.reason);
+    this.#calls.unlisten[slot] = () => signal.removeEventListener("abort", aborted);
+    signal.addEventListener("abort", aborted);
+  }
+
+  /** The call is over; whoever ends it calls one of its two functions. */
+  #release(slot: number): void {
+    const connection = this.#calls.owner[slot], waiting = this.#calls.waiting[slot];
+    this.#calls.release(slot);
+    if (!connection) return;
+    if (waiting) connection.withdraw(waiting);
+    this.#leave(connection);
+  }
+
+  #leave(connection: Connection): void {
+    if (--connection.inFlight === 0 && this.#retiring.delete(connection)) connection.close();
+  }
+
+  #fail(slot: number, error: RocketMQError): void {
+    const fail = this.#calls.fail[slot]!;
+    this.#release(slot);
+    this.#callFail(fail, error);
+  }
+
+  #failLater(fail: (error: RocketMQError) => void, error: RocketMQError): void {
+    this.#host.defer(() => this.#callFail(fail, error));
+  }
+
+  #callFail(fail: (error: RocketMQError) => void, error: RocketMQError): void {
+    try {
+      fail(error);
+    } catch (thrown) {
+      this.#report(asRocketMQError(thrown));
+    }
+  }
+
+  #expired(slot: number, tick: number): void {
+    const connection = this.#calls.owner[slot], timeout = this.#calls.timeout(slot);
+    if (!connection?.isConnected) return this.#fail(slot, this.#notConnected(connection?.addr ?? "", timeout));
+    const { addr } = connection;
+    const isDead = this.#connections.get(connection)!.timedOut(tick, connection.bytesIn);
+    this.#fail(slot, new TimeoutError(`No answer from ${addr} within ${timeout} ms`, { addr }));
+    if (isDead) connection.close(new ConnectError(`${addr} does not answer: two calls in a row timed out`, { addr }));
+  }
+
+  #notConnected(addr: string, timeout: number): ConnectError {
+    const last = this.#channels.get(addr)?.lastError ?? new Error(`${addr}: no connection within ${timeout} ms`);
+    const cause = last.cause instanceof AggregateError ? last.cause : new AggregateError([last], last.message);
+    return new ConnectError(`Cannot connect to ${addr} within ${timeout} ms: ${cause.message}`, { addr, cause });
+  }
+
+  #watch(now: number): void {
+    for (const [connection, pulse] of this.#connections) {
+      if (!connection.isConnected || connection.inFlight === 0) pulse.start(now, connection.bytesIn);
+      else if (pulse.isSilent(now, connection.bytesIn)) {
+        const { addr } = connection;
+        connection.close(new ConnectError(`${addr} has sent nothing for ${SILENCE_MAX} ms while calls wait`, { addr }));
+      }
+    }
+  }
+
+  // ── frames ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #received(channel: Channel, connection: Connection, frame: Frame): void {
+    if ((frame.fields & FIELD_READ) === 0) complete(frame);
+    if ((frame.flag & RESPONSE_FLAG) === 0) {
+      channel.proved(connection);
+      return this.#requests.serve(connection, readCommand(frame));
+    }
+    const calls = this.#calls;
+    const slot = calls.slotOf(frame.opaque);
+    // A late answer, or one to another connection's request: its caller has been told otherwise already.
+    if (slot < 0 || calls.owner[slot] !== connection) return;
+    if (frame.code !== ResponseCode.GO_AWAY) channel.proved(connection);
+    else if (this.#goneAway(channel, connection, slot)) return;
+    const settle = calls.settle[slot]!, fail = calls.fail[slot]!;
+    this.#release(slot);
+    try {
+      settle(frame);
+    } catch (error) {
+      this.#callFail(fail, asRocketMQError(error, channel.addr));
+    }
+  }
+
+  /**
+   * The peer is about to leave: the request goes out again, with a new opaque and the time it has left, over a new
+   * connection. False when it has been sent again before: then the answer is its caller's.
+   */
+  #goneAway(channel: Channel, connection: Connection, slot: number): boolean {
+    const calls = this.#calls;
+    const again = calls.resent[slot] === 0;
+    if (again) {
+      calls.resent[slot] = 1;
+      calls.renew(slot);
+      calls.owner[slot] = undefined;
+      connection.inFlight--;
+    }
+    this.#retire(channel, connection);
+    if (again) {
+      this.#turn();
+      this.#dispatch(slot, channel.addr);
+    }
+    return again;
+  }
+
+  #retire(channel: Channel, connection: Connection): void {
+    channel.retire(connection);
+    if (connection.inFlight === 0) connection.close();
+    else this.#retiring.add(connection);
+  }
+
+  // ── connections ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #channel(addr: string): Channel {
+    const channel = this.#channels.get(addr);
+    return channel ?? this.#openChannel(addr);
+  }
+
+  #openChannel(addr: string): Channel {
+    const channel = new Channel({
+      addr,
+      endpoint: parseAddress(addr),
+      host: this.#host,
+      connectTimeout: this.#options.connectTimeout,
+      random: this.#options.random ?? Math.random,
+      create: (channel) => this.#openConnection(channel),
+      onConnect: ({ localAddress }) => this.#options.onConnect?.(addr, localAddress),
+    });
+    this.#channels.set(addr, channel);
+    return channel;
+  }
+
+  #openConnection(channel: Channel): Connection {
+    const connection = new Connection({
+      core: this.#core,
+      host: this.#host,
+      addr: channel.addr,
+      serializeType: this.#options.serializeType,
+      onFrame: (connection, frame) => this.#received(channel, connection, frame),
+      onClosed: (connection, error) => this.#lost(channel, connection, error),
+      onReleased: (connection) => this.#forget(connection),
+      onUnsent: (connection, opaque, error) => this.#unsent(connection, opaque, error),
+    });
+    this.#connections.set(connection, new Pulse());
+    return connection;
+  }
+
+  /** The connection's calls fail at once: whoever made them may try another broker. */
+  #lost(channel: Channel, connection: Connection, error: RocketMQError | undefined): void {
+    this.#retiring.delete(connection);
+    channel.closed(connection, error);
+    if (connection.inFlight > 0) {
+      const failure = error ?? new ConnectError(`The connection to ${channel.addr} was closed`, { addr: channel.addr });
+      this.#calls.each(connection, (slot) => this.#fail(slot, failure));
+    }
+    if (connection.localAddress !== "") this.#options.onDisconnect?.(channel.addr, error);
+    if (this.#core.failure) this.#broken(this.#core.failure);
+  }
+
+  #unsent(connection: Connection, opaque: number, error: RocketMQError): void {
+    const slot = this.#calls.slotOf(opaque);
+    if (slot >= 0 && this.#calls.owner[slot] === connection) this.#fail(slot, error);
+  }
+
+  #forget(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#bytesIn += connection.bytesIn;
+    this.#bytesOut += connection.bytesOut;
+    if (this.#connections.size === 0) this.#whenReleased?.();
+  }
+
+  /** After a panic of the core nothing can be sent or read: every waiting call fails with it. */
+  #broken(failure: RocketMQError): void {
+    if (this.#closed) return;
+    this.#end(failure);
+    this.#report(failure);
+  }
+
+  #report(error: RocketMQError): void {
+    this.#options.onError?.(error);
+  }
+}
+
+/** What the core did not read of a header: everything. Throws `FrameError` when there is no sense in it. */
+function complete(frame: Frame): void {
+  const { opaque, code, flag } = readHeader(frame.headerBytes(), frame.serializeType);
+  frame.opaque = opaque;
+  frame.code = code;
+  frame.flag = flag;
+}
+
+function toResponse({ code, remark = "", extFields, body, version, language }: RemotingCommand): Response {
+  return { code, remark, extFields, body, version, language };
+}
+
+function bounded(timeout: number): number {
+  return timeout > 0 ? Math.min(timeout, TIMEOUT_MAX) : 0;
+}
+
+function asRocketMQError(error: unknown, addr?: string): RocketMQError {
+  if (isRocketMQError(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new FrameError(`Cannot use the answer${addr === undefined ? "" : ` from ${addr}`}: ${message}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,57 @@
+import { FrameError, isRocketMQError, type RocketMQError } from "../errors.ts";
+import { ONEWAY_FLAG, RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
+import { encodeCommand, type RemotingCommand, type Request } from "../protocol/command.ts";
+import type { Connection } from "./connection.ts";
+
+/** Answers a request of the peer; `undefined` is no answer. */
+export type RequestHandler = (
+  request: RemotingCommand,
+  addr: string,
+) => Request | undefined | Promise<Request | undefined>;
+
+/** Requests from the other end of our connections, by code. */
+export class Requests {
+  readonly #serializeType: "JSON" | "ROCKETMQ";
+  readonly #report: (error: RocketMQError) => void;
+  readonly #handlers = new Map<number, RequestHandler>();
+
+  constructor(serializeType: "JSON" | "ROCKETMQ", report: (error: RocketMQError) => void) {
+    this.#serializeType = serializeType;
+    this.#report = report;
+  }
+
+  handle(code: number, handler: RequestHandler): void {
+    this.#handlers.set(code, handler);
+  }
+
+  /** Answers in a later turn, if the connection is still there. Never throws. */
+  serve(connection: Connection, request: RemotingCommand): void {
+    this.#answer(connection, request).catch((error: unknown) => this.#report(wrap(error, request.code)));
+  }
+
+  async #answer(connection: Connection, request: RemotingCommand): Promise<void> {
+    const answer = await this.#ask(connection, request);
+    if (answer === undefined || (request.flag & ONEWAY_FLAG) !== 0 || connection.isClosed) return;
+    const { opaque } = request;
+    connection.sendBytes(encodeCommand({ ...answer, opaque, flag: RESPONSE_FLAG, serializeType: this.#serializeType }));
+  }
+
+  async #ask(connection: Connection, request: RemotingCommand): Promise<Request | undefined> {
+    const handler = this.#handlers.get(request.code);
+    if (!handler) {
+      const remark = `request type ${request.code} not supported`;
+      return { code: ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark };
+    }
+    try {
+      return await handler(request, connection.addr);
+    } catch (error) {
+      this.#report(wrap(error, request.code));
+      return { code: ResponseCode.SYSTEM_ERROR, remark: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}
+
+function wrap(error: unknown, code: number): RocketMQError {
+  if (isRocketMQError(error)) return error;
+  return new FrameError(`Cannot answer the peer's request ${code}: ${String(error)}`, { cause: error });
+}

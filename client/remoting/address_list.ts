@@ -120,7 +120,7 @@ export class AddressList {
 
 /** A URL with a path other than "/" is an address server; from any other the scheme is stripped. */
 function isAddressServer(source: string): boolean {
-  return /^https?:\/\/[^/]+\/[^;]*[^/;]/i.test(source.trim());
+  return /^https?:\/\/[^/;]+\/[^;]*[^/;]/i.test(source.trim());
 }
 
 /** Trimmed, without empty entries and doubles. Throws `ArgumentError` when nothing is left or one cannot be read. */

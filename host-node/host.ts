@@ -1,0 +1,32 @@
+import { createHmac } from "node:crypto";
+import process from "node:process";
+import { coreBytes } from "../build/core_bytes.js";
+import type { Clock, Host } from "../client/host.ts";
+import { deflate, inflate } from "./compression.ts";
+import { files } from "./files.ts";
+import { connectSocket } from "./socket.ts";
+
+/** Bodies up to here are copied into a segment. Bun joins parts itself, slowly, so there everything that fits is copied. */
+const SEPARATE_BODY_ABOVE = process.versions["bun"] === undefined ? 32 * 1024 : Infinity;
+
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delay, task) {
+    const timer = setTimeout(task, delay);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/** Node and Bun. */
+export const host: Host = {
+  core: new WebAssembly.Module(coreBytes),
+  clock,
+  separateBodyAbove: SEPARATE_BODY_ABOVE,
+  connect: connectSocket,
+  defer: (task) => process.nextTick(task),
+  inflate,
+  deflate,
+  hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
+  files,
+};

@@ -1,0 +1,195 @@
+import { FRAME_MAX } from "../../core-as/abi.ts";
+import type { Frame } from "../core.ts";
+import { ArgumentError, FrameError } from "../errors.ts";
+import { BINARY_CODE_MAX } from "./codes.ts";
+import { type Header, readHeader, SERIALIZE_JSON, SERIALIZE_ROCKETMQ } from "./header.ts";
+import { EMPTY, encodeText } from "./text.ts";
+import { LANGUAGE, LANGUAGES, VERSION } from "./version.ts";
+
+export type SerializeType = "JSON" | "ROCKETMQ";
+
+/** A request that is encoded field by field. */
+export interface Request {
+  readonly code: number;
+  readonly extFields?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly remark?: string;
+}
+
+/** A copied answer, of any code. */
+export interface Response {
+  readonly code: number;
+  /** Empty when there is none. */
+  readonly remark: string;
+  readonly extFields: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly version: number;
+  readonly language: string;
+}
+
+/** One frame, in either direction and either header kind. */
+export interface RemotingCommand {
+  code: number;
+  /** "" when unknown. */
+  language: string;
+  version: number;
+  opaque: number;
+  flag: number;
+  remark?: string;
+  extFields: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  serializeType: SerializeType;
+}
+
+/** What `encodeCommand` takes: language and version are this client's unless given. */
+export interface Command {
+  readonly code: number;
+  readonly opaque: number;
+  readonly flag: number;
+  readonly remark?: string | undefined;
+  readonly extFields?: Readonly<Record<string, string>> | undefined;
+  readonly body?: Uint8Array | undefined;
+  readonly language?: string | undefined;
+  readonly version?: number | undefined;
+  readonly serializeType: SerializeType;
+}
+
+/** Bytes in front of a header: length word and header word. */
+const PREFIX = 8;
+const HEADER_MAX = 0xffffff;
+
+/**
+ * frame = length int32, header word int32, header, body. The length counts what follows it; the header word has the kind in
+ * its high byte and the header's length below. A code above 32767 always travels with a JSON header.
+ */
+export function encodeCommand(command: Command): Uint8Array {
+  for (const name of ["code", "opaque", "flag"] as const) checkInt32(name, command[name]);
+  const language = command.language ?? LANGUAGE, version = command.version ?? VERSION;
+  checkInt32("version", version);
+  if (language !== "" && !LANGUAGES.includes(language)) {
+    throw new ArgumentError(`Cannot encode a command of language "${language}"`);
+  }
+  const binary = command.serializeType === "ROCKETMQ" && command.code <= BINARY_CODE_MAX &&
+    command.code >= -BINARY_CODE_MAX - 1;
+  const header = binary ? binaryHeader(command, language, version) : jsonHeader(command, language, version);
+  return frameOf(header, binary ? SERIALIZE_ROCKETMQ : SERIALIZE_JSON, command.body ?? EMPTY);
+}
+
+/** One whole frame. Throws `FrameError` on anything that breaks the protocol. */
+export function decodeCommand(frame: Uint8Array): RemotingCommand {
+  if (frame.length < PREFIX) throw new FrameError(`A frame of ${frame.length} bytes is too short`);
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+  const length = view.getInt32(0);
+  const word = view.getInt32(4);
+  const headerLength = word & HEADER_MAX;
+  if (length !== frame.length - 4) {
+    throw new FrameError(`A frame says it is ${length} bytes long behind its length, and is ${frame.length - 4}`);
+  }
+  if (frame.length > FRAME_MAX) throw new FrameError(`A frame of ${frame.length} bytes is longer than ${FRAME_MAX}`);
+  if (headerLength > length - 4) {
+    throw new FrameError(`A frame of ${frame.length} bytes says its header has ${headerLength}`);
+  }
+  const end = PREFIX + headerLength;
+  const serializeType = word >>> 24;
+  return commandOf(readHeader(frame.subarray(PREFIX, end), serializeType), serializeType, frame.slice(end));
+}
+
+/** Copies a lent frame; the result is the caller's. */
+export function readCommand(frame: Frame): RemotingCommand {
+  return commandOf(readHeader(frame.headerBytes(), frame.serializeType), frame.serializeType, frame.body());
+}
+
+function commandOf(header: Header, serializeType: number, body: Uint8Array): RemotingCommand {
+  const { code, language, version, opaque, flag, remark, extFields } = header;
+  const command: RemotingCommand = {
+    code,
+    language,
+    version,
+    opaque,
+    flag,
+    extFields,
+    body,
+    serializeType: serializeType === SERIALIZE_ROCKETMQ ? "ROCKETMQ" : "JSON",
+  };
+  if (remark !== undefined) command.remark = remark;
+  return command;
+}
+
+function jsonHeader(command: Command, language: string, version: number): Uint8Array {
+  const { code, opaque, flag, remark, extFields } = command;
+  for (const name in extFields) checkText(name, extFields[name]);
+  const header = {
+    code,
+    ...(extFields && { extFields }),
+    flag,
+    ...(language && { language }),
+    opaque,
+    remark,
+    version,
+  };
+  return encodeText(JSON.stringify(header));
+}
+
+function binaryHeader(command: Command, language: string, version: number): Uint8Array {
+  const remark = command.remark ? encodeText(command.remark) : EMPTY;
+  const fields: Uint8Array[] = [];
+  let extLength = 0;
+  for (const [name, value] of Object.entries(command.extFields ?? {})) {
+    checkText(name, value);
+    const key = encodeText(name), text = encodeText(value);
+    if (key.length === 0 || key.length > BINARY_CODE_MAX) {
+      throw new ArgumentError(`Cannot encode a field name of ${key.length} bytes`);
+    }
+    fields.push(key, text);
+    extLength += 6 + key.length + text.length;
+  }
+  const bytes = new Uint8Array(21 + remark.length + extLength);
+  const view = new DataView(bytes.buffer);
+  view.setInt16(0, command.code);
+  // -1 is nobody's number: peers read it as an unknown language.
+  view.setInt8(2, LANGUAGES.indexOf(language));
+  view.setInt16(3, version);
+  view.setInt32(5, command.opaque);
+  view.setInt32(9, command.flag);
+  view.setInt32(13, remark.length);
+  bytes.set(remark, 17);
+  let at = 17 + remark.length;
+  view.setInt32(at, extLength);
+  at += 4;
+  for (let i = 0; i < fields.length; i += 2) {
+    const key = fields[i]!, value = fields[i + 1]!;
+    view.setInt16(at, key.length);
+    bytes.set(key, at + 2);
+    at += 2 + key.length;
+    view.setInt32(at, value.length);
+    bytes.set(value, at + 4);
+    at += 4 + value.length;
+  }
+  return bytes;
+}
+
+function frameOf(header: Uint8Array, serializeType: number, body: Uint8Array): Uint8Array {
+  const length = PREFIX + header.length + body.length;
+  if (header.length > HEADER_MAX || length > FRAME_MAX) {
+    throw new ArgumentError(`Cannot send a frame of ${length} bytes: at most ${FRAME_MAX} are allowed`);
+  }
+  const frame = new Uint8Array(length);
+  const view = new DataView(frame.buffer);
+  view.setInt32(0, length - 4);
+  view.setInt32(4, header.length | serializeType << 24);
+  frame.set(header, PREFIX);
+  frame.set(body, PREFIX + header.length);
+  return frame;
+}
+
+function checkInt32(name: string, value: number): void {
+  if (value !== (value | 0)) {
+    throw new ArgumentError(`Cannot encode a command: ${name} must be a whole number of 32 bits, got ${value}`);
+  }
+}
+
+function checkText(name: string, value: string | undefined): asserts value is string {
+  if (typeof value !== "string") {
+    throw new ArgumentError(`Cannot encode a command: field "${name}" must be a string, got ${typeof value}`);
+  }
+}

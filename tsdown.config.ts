@@ -21,7 +21,7 @@ const bundled = [
 export default defineConfig({
   entry: Object.fromEntries([...doors, ...commands].map((name) => [name, `${name}.ts`])),
   format: "esm",
-  platform: "neutral",
+  platform: "node",
   target: "node20",
   outDir: "dist",
   outExtensions: () => ({ js: ".js", dts: ".d.ts" }),
@@ -32,10 +32,12 @@ export default defineConfig({
   banner: { dts: `/// <reference lib="esnext.disposable" />` },
   copy: [
     "build/core.wasm",
+    "build/core.wasm.d.ts",
     ...bundled.map((name) => ({ from: `node_modules/${name}/{LICENSE,license}*`, to: `dist/licenses/${name}` })),
   ],
   outputOptions: { chunkFileNames: "shared/[name].js" },
   hash: false,
   clean: true,
   report: false,
+  failOnWarn: true,
 });

@@ -48,7 +48,7 @@ function problemOf(run) {
 
 function structure() {
   quietly(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", "test/structure.test.ts"], {
-    env: { ...process.env, ROCKETMQ_TEST_RUNTIME: "node" },
+    env: { ...process.env, NO_COLOR: "1", ROCKETMQ_TEST_RUNTIME: "node" },
   });
 }
 
@@ -69,9 +69,13 @@ function packed() {
   if (alien.length > 0) throw new Error(`not meant for the package: ${alien.join(", ")}`);
 }
 
-const manifest = () => JSON.parse(readFileSync(at("package.json"), "utf8"));
+function manifest() {
+  return JSON.parse(readFileSync(at("package.json"), "utf8"));
+}
 
-const targets = (exports) => typeof exports === "string" ? [exports] : Object.values(exports).flatMap(targets);
+function targets(exports) {
+  return typeof exports === "string" ? [exports] : Object.values(exports).flatMap(targets);
+}
 
 /** What the doors load, and what that loads: only built-in modules besides our own files. */
 function independent() {

@@ -18,6 +18,7 @@ export function buildCore() {
     requireSound(inspect(wasm, readFileSync(join(fresh, "core.wat"), "utf8")));
     writeFileSync(join(fresh, "core_bytes.js"), bytesModule(wasm));
     writeFileSync(join(fresh, "core_bytes.d.ts"), BYTES_TYPES);
+    writeFileSync(join(fresh, "core.wasm.d.ts"), MODULE_TYPES);
     for (const name of OUTPUTS) renameSync(join(fresh, name), at(`build/${name}`));
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -31,6 +32,7 @@ export const OUTPUTS = [
   "core.debug.wasm.map",
   "core_bytes.js",
   "core_bytes.d.ts",
+  "core.wasm.d.ts",
 ];
 
 /** Runs asc as `asconfig.json` says, on the sources in `folder`. */
@@ -55,6 +57,11 @@ export const coreBytes = /* @__PURE__ */ Uint8Array.from(
 
 const BYTES_TYPES = `/** The bytes of core.wasm. */
 export declare const coreBytes: Uint8Array<ArrayBuffer>;
+`;
+
+const MODULE_TYPES = `/** The core, compiled: what workerd and bundlers make of an imported \`.wasm\`. */
+declare const core: WebAssembly.Module;
+export default core;
 `;
 
 /** What the module consists of, and each promise it breaks. */

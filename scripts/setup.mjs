@@ -29,7 +29,7 @@ const dist = {
   inputs: [
     ...["client", "host-node", "host-deno", "broker", "cli", "core-as/abi.ts"],
     ...["build/core.wasm", "build/core_bytes.js", "build/core_bytes.d.ts"],
-    ...["tsdown.config.ts", "tsconfig.base.json", "package.json", "package-lock.json"],
+    ...["tsdown.config.ts", "tsconfig.base.json", "tsconfig.dist.json", "package.json", "package-lock.json"],
   ],
   outputs: ["dist"],
   stamp: "build/stamps/dist",

@@ -61,6 +61,7 @@ export function quietly(command, args, options = {}) {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
     maxBuffer: 256 << 20,
+    env: { ...process.env, NO_COLOR: "1" },
     ...options,
   });
   if (result.status === 0) return result.stdout;

@@ -40,7 +40,10 @@ function count(report, code) {
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0, tests: [] };
   const { testResults } = JSON.parse(readFileSync(report, "utf8"));
   const all = testResults.flatMap((file) =>
-    file.assertionResults.map((each) => ({ name: `${file.name.slice(root.length + 1)}: ${each.fullName}`, status: each.status }))
+    file.assertionResults.map((each) => ({
+      name: `${file.name.slice(root.length + 1)}: ${each.fullName}`,
+      status: each.status,
+    }))
   );
   const passed = all.filter((each) => each.status === "passed").length;
   const broken = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;

@@ -1,0 +1,136 @@
+#!/usr/bin/env node
+// npm run test:package: what npm pack makes, installed into an empty folder. The quick start runs on Node (import and
+// require), on Deno with nothing but the network, and on Bun, each against the package's own `rmq broker`; the types
+// compile for a consumer with little. The last line counts.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { at, npm, quietly } from "./steps.mjs";
+import { setup } from "./setup.mjs";
+import { finish } from "./suite.mjs";
+
+const RUN_TIMEOUT_MS = 60_000;
+const HOST = "127.0.0.1";
+
+await setup();
+const folder = mkdtempSync(join(tmpdir(), "rocketmq-wasm-package-"));
+try {
+  install();
+  finish(await runAll());
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Packs and installs into the empty folder, as a user would: without our development dependencies. */
+function install() {
+  const [packed] = JSON.parse(npm(["pack", "--json", "--pack-destination", folder]));
+  writeFileSync(join(folder, "package.json"), `{ "private": true, "type": "module" }\n`);
+  npm(["install", "--no-audit", "--no-fund", join(folder, packed.filename)], { cwd: folder });
+  console.log(
+    `${packed.filename}: ${packed.files.length} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`,
+  );
+}
+
+async function runAll() {
+  const broker = await startBroker();
+  try {
+    for (const name of ["quick_start.ts", "quick_start.mjs", "quick_start.cjs"]) {
+      const source = readFileSync(at(`test/package/${name}`), "utf8");
+      if (!source.includes("127.0.0.1:9876")) throw new Error(`${name} does not name its name server`);
+      writeFileSync(join(folder, name), source.replaceAll("127.0.0.1:9876", broker.namesrvAddr));
+    }
+    const deno = at("node_modules/.bin/deno");
+    const bun = at("node_modules/.bin/bun");
+    const cases = [
+      ["Node, import", () => quickStart(process.execPath, ["quick_start.mjs"])],
+      ["Node, require", () => quickStart(process.execPath, ["quick_start.cjs"])],
+      [
+        `Deno, --allow-net=${HOST}`,
+        () => quickStart(deno, ["run", "--no-prompt", `--allow-net=${HOST}`, "quick_start.ts"]),
+      ],
+      ["Bun", () => quickStart(bun, ["run", "quick_start.ts"])],
+      ["types: the quick start, lib ES2022", () => compile("quick_start.ts", ["node"])],
+      ["types: every door, lib ES2022, no runtime's types", () => compile("consumer.ts", [])],
+      ["types: the quick start, deno check", () => quietly(deno, ["check", "quick_start.ts"], { cwd: folder })],
+      ["rmq --help", () => expectText(quietly(rmq(), ["--help"]), "broker")],
+    ];
+    return await count(cases);
+  } finally {
+    await broker.stop();
+  }
+}
+
+async function count(cases) {
+  let passed = 0;
+  let failed = 0;
+  for (const [name, run] of cases) {
+    try {
+      await run();
+      passed++;
+      console.log(`ok   ${name}`);
+    } catch (error) {
+      failed++;
+      console.log(`FAIL ${name}\n${error.message}`);
+    }
+  }
+  return { passed, failed };
+}
+
+const rmq = () => join(folder, "node_modules/.bin/rmq");
+
+/** The broker of the installed package, on free ports. */
+async function startBroker() {
+  const child = spawn(rmq(), ["broker", "--namesrv-port", "0", "--broker-port", "0", "--json"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const first = once(createInterface({ input: child.stdout }), "line");
+  const [line] = await Promise.race([
+    first,
+    exited.then(([code]) => {
+      throw new Error(`rmq broker ended with ${code}`);
+    }),
+  ]);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    const [code, signal] = await exited;
+    if (code !== 0) throw new Error(`rmq broker ended with ${signal ?? code} when asked to end`);
+  };
+  return { ...JSON.parse(line), stop };
+}
+
+/** It must print what it received, and end by itself. */
+function quickStart(command, args) {
+  expectText(quietly(command, args, { cwd: folder, timeout: RUN_TIMEOUT_MS }), "Hello, RocketMQ");
+}
+
+function expectText(output, expected) {
+  if (!output.includes(expected)) throw new Error(`"${expected}" is missing in its output:\n${output}`);
+}
+
+/** Compiles as a consumer with `lib: ES2022` that checks our declarations too. */
+function compile(name, types) {
+  const project = join(folder, "types", name);
+  mkdirSync(project, { recursive: true });
+  if (name === "consumer.ts") copyFileSync(at(`test/package/${name}`), join(folder, name));
+  if (types.length > 0) linkTypes();
+  const compilerOptions = {
+    target: "ES2022",
+    lib: ["ES2022"],
+    module: "NodeNext",
+    strict: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types,
+  };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [join(folder, name)] }));
+  quietly(at("node_modules/.bin/tsc"), ["-p", project]);
+}
+
+function linkTypes() {
+  mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
+  symlinkSync(at("node_modules/@types/node"), join(folder, "node_modules/@types/node"));
+}

@@ -1,6 +1,5 @@
 import { FrameError } from "../errors.ts";
-import { JsonObject, parseJson, writeJson } from "./json.ts";
-import type { JsonValue } from "./json.ts";
+import { JsonObject, type JsonValue, parseJson, writeJson } from "./json.ts";
 import { int32Of, objectOf, optionalTextOf } from "./json_access.ts";
 import { emptyProperties } from "./properties.ts";
 import { decodeText } from "./text.ts";
@@ -49,18 +48,9 @@ function readExtFields(value: JsonValue | undefined): Record<string, string> {
   if (value === undefined || value === null) return fields;
   for (const [key, field] of objectOf(value, "extFields").entries) {
     if (key instanceof JsonObject || field === null) continue;
-    fields[key] = field instanceof JsonObject || Array.isArray(field) ? writeJson(plain(field)) : String(field);
+    fields[String(key)] = typeof field === "object" ? writeJson(field) : String(field);
   }
   return fields;
-}
-
-/** A nested value is kept as the text it came as, or one that means the same. */
-function plain(value: JsonValue): Parameters<typeof writeJson>[0] {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(plain);
-  if (!(value instanceof JsonObject)) return value as null | boolean | number | bigint | string;
-  return new Map(
-    value.entries.map(([key, each]) => [key instanceof JsonObject ? writeJson(plain(key)) : key, plain(each)]),
-  );
 }
 
 /**

@@ -6,14 +6,18 @@ import { FrameError } from "../errors.ts";
  */
 export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject;
 
-export class JsonObject {
-  readonly entries: readonly (readonly [key: string | JsonObject, value: JsonValue])[];
+/** A key: a number when it was written bare. */
+export type JsonKey = string | number | bigint | JsonObject;
+export type JsonEntry = readonly [key: JsonKey, value: JsonValue];
 
-  constructor(entries: readonly (readonly [string | JsonObject, JsonValue])[]) {
+export class JsonObject {
+  readonly entries: readonly JsonEntry[];
+
+  constructor(entries: readonly JsonEntry[]) {
     this.entries = entries;
   }
 
-  /** The value of a key; a bare integer key is its digits. Of two equal keys the last wins. */
+  /** The value of a name. Of two equal keys the last wins. */
   get(name: string): JsonValue | undefined {
     for (let i = this.entries.length - 1; i >= 0; i--) {
       const entry = this.entries[i]!;
@@ -71,7 +75,7 @@ class Parser {
 
   #object(depth: number): JsonObject {
     this.#descend(depth);
-    const entries: [string | JsonObject, JsonValue][] = [];
+    const entries: JsonEntry[] = [];
     for (let next = this.#peek(); next !== CLOSE_BRACE; next = this.#separator(CLOSE_BRACE)) {
       const key = this.#key(next, depth);
       if (this.#peek() !== COLON) throw this.#broken('":"');
@@ -82,10 +86,10 @@ class Parser {
     return new JsonObject(entries);
   }
 
-  #key(next: number, depth: number): string | JsonObject {
+  #key(next: number, depth: number): JsonKey {
     if (next === QUOTE || next === APOSTROPHE) return this.#string();
     if (next === OPEN_BRACE) return this.#object(depth + 1);
-    if (next === MINUS || isDigit(next)) return String(this.#number());
+    if (next === MINUS || isDigit(next)) return this.#number();
     throw this.#broken("a key");
   }
 
@@ -189,7 +193,8 @@ const ESCAPED = "\"\\/'\b\f\n\r\t\v\0";
 
 /**
  * What `writeJson` takes. A plain object is written as Java writes a bean: keys sorted, null and undefined left out. A map
- * keeps its order, and its keys are written as they are: a number bare, an object as an object.
+ * keeps its order, and its keys are written as they are: a number bare, an object as an object. What `parseJson` read is
+ * written as it was.
  */
 export type Writable =
   | null
@@ -199,8 +204,10 @@ export type Writable =
   | bigint
   | string
   | readonly Writable[]
-  | ReadonlyMap<string | number | WritableObject, Writable>
-  | WritableObject;
+  | WritableMap
+  | WritableObject
+  | JsonObject;
+export type WritableMap = ReadonlyMap<string | number | bigint | WritableObject, Writable>;
 export interface WritableObject {
   readonly [name: string]: Writable;
 }
@@ -211,11 +218,14 @@ export function writeJson(value: Writable): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value !== "object") return String(value);
   if (Array.isArray(value)) return `[${(value as readonly Writable[]).map(writeJson).join(",")}]`;
-  if (value instanceof Map) return writeMap(value as ReadonlyMap<string | number | WritableObject, Writable>);
+  if (value instanceof Map) return writeMap(value as WritableMap);
+  if (value instanceof JsonObject) {
+    return `{${value.entries.map(([key, each]) => `${writeJson(key)}:${writeJson(each)}`).join(",")}}`;
+  }
   return writeBean(value as WritableObject);
 }
 
-function writeMap(map: ReadonlyMap<string | number | WritableObject, Writable>): string {
+function writeMap(map: WritableMap): string {
   const entries: string[] = [];
   for (const [key, value] of map) {
     if (value !== undefined && value !== null) entries.push(`${writeJson(key)}:${writeJson(value)}`);

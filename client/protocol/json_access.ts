@@ -48,6 +48,14 @@ export function int64Of(value: JsonValue | undefined, what: string, otherwise?: 
   throw wrong(value, what, "a whole number of 64 bits");
 }
 
+/** A whole number that a JavaScript number holds exactly. */
+export function safeIntegerOf(value: JsonValue | undefined, what: string, otherwise?: number): number {
+  if ((value === undefined || value === null) && otherwise !== undefined) return otherwise;
+  const number = Number(int64Of(value, what));
+  if (Number.isSafeInteger(number)) return number;
+  throw wrong(value, what, "a whole number below 2^53");
+}
+
 export function booleanOf(value: JsonValue | undefined, what: string, otherwise: boolean): boolean {
   if (value === undefined || value === null) return otherwise;
   if (typeof value === "boolean") return value;

@@ -25,3 +25,15 @@ export function textLength(text: string): number {
 }
 
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
+
+/** A text that is all ASCII, mostly an offset message id of 32 digits, for which a decoder is slow to start. */
+export function decodeAscii(b: Uint8Array, at: number, length: number): string {
+  if (length !== 32) return decoder.decode(b.subarray(at, at + length));
+  // deno-fmt-ignore
+  return String.fromCharCode(
+    b[at]!, b[at + 1]!, b[at + 2]!, b[at + 3]!, b[at + 4]!, b[at + 5]!, b[at + 6]!, b[at + 7]!,
+    b[at + 8]!, b[at + 9]!, b[at + 10]!, b[at + 11]!, b[at + 12]!, b[at + 13]!, b[at + 14]!, b[at + 15]!,
+    b[at + 16]!, b[at + 17]!, b[at + 18]!, b[at + 19]!, b[at + 20]!, b[at + 21]!, b[at + 22]!, b[at + 23]!,
+    b[at + 24]!, b[at + 25]!, b[at + 26]!, b[at + 27]!, b[at + 28]!, b[at + 29]!, b[at + 30]!, b[at + 31]!,
+  );
+}

@@ -1,0 +1,84 @@
+import * as abi from "../../core-as/abi.ts";
+import type { Step } from "../core.ts";
+import { ArgumentError } from "../errors.ts";
+import { BINARY_CODE_MAX } from "./codes.ts";
+import type { SerializeType } from "./command.ts";
+import { encodeText } from "./text.ts";
+import { LANGUAGE, LANGUAGES, VERSION } from "./version.ts";
+
+/** A header field of a program: what it always is, or where its value comes from. */
+export type ProgramField = readonly [name: string, value: string | Hole];
+
+/** Values that differ from call to call. */
+export interface Hole {
+  /** The hole in a JSON header and in a binary one. */
+  readonly json: number;
+  readonly binary: number;
+}
+
+/** The number that goes with the call. */
+export const VALUE: Hole = { json: abi.HOLE_VALUE, binary: abi.HOLE_VALUE32 };
+/** The time the core was last told. */
+export const BORN_TIMESTAMP: Hole = { json: abi.HOLE_BORN_TIMESTAMP, binary: abi.HOLE_BORN_TIMESTAMP32 };
+/** The next argument, which needs no escape in JSON: numbers. */
+export const ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT, binary: abi.HOLE_ARGUMENT32 };
+/** The next argument, any text. */
+export const TEXT_ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT_JSON, binary: abi.HOLE_ARGUMENT32 };
+
+/**
+ * The header of one request as literals and holes, for `core.program`. Arguments are given in the order of the fields that
+ * take one. Empty constants are left out: a binary header cannot carry them.
+ */
+export function requestProgram(
+  code: number,
+  fields: readonly ProgramField[],
+  serializeType: SerializeType,
+): readonly Step[] {
+  const given = fields.filter(([, value]) => value !== "");
+  if (serializeType === "JSON") return jsonProgram(code, given);
+  if (code > BINARY_CODE_MAX) throw new ArgumentError(`Cannot write request ${code} with a binary header`);
+  return binaryProgram(code, given);
+}
+
+function jsonProgram(code: number, fields: readonly ProgramField[]): readonly Step[] {
+  const steps: Step[] = [[
+    `{"code":${code},"language":"${LANGUAGE}","version":${VERSION},"flag":0,"opaque":`,
+    abi.HOLE_OPAQUE,
+  ]];
+  let literal = `,"extFields":{`;
+  for (const [index, [name, value]] of fields.entries()) {
+    literal += `${index === 0 ? "" : ","}${JSON.stringify(name)}:`;
+    if (typeof value === "string") {
+      literal += JSON.stringify(value);
+      continue;
+    }
+    steps.push([`${literal}"`, value.json]);
+    literal = `"`;
+  }
+  steps.push([`${literal}}}`, abi.HOLE_END]);
+  return steps;
+}
+
+function binaryProgram(code: number, fields: readonly ProgramField[]): readonly Step[] {
+  const start = new Uint8Array(5);
+  const view = new DataView(start.buffer);
+  view.setInt16(0, code);
+  view.setInt8(2, LANGUAGES.indexOf(LANGUAGE));
+  view.setInt16(3, VERSION);
+  // Behind the opaque: flag 0 and a remark of length 0.
+  const steps: Step[] = [[start, abi.HOLE_OPAQUE32], [new Uint8Array(8), abi.HOLE_OPEN]];
+  let literal: number[] = [];
+  for (const [name, value] of fields) {
+    const key = encodeText(name);
+    literal.push(key.length >> 8, key.length & 0xff, ...key);
+    if (typeof value === "string") {
+      const text = encodeText(value), { length } = text;
+      literal.push(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff, ...text);
+      continue;
+    }
+    steps.push([Uint8Array.from(literal), value.binary]);
+    literal = [];
+  }
+  steps.push([Uint8Array.from(literal), abi.HOLE_CLOSE], [new Uint8Array(0), abi.HOLE_END]);
+  return steps;
+}

@@ -2,12 +2,11 @@ import process from "node:process";
 import { type CommandDef, defineCommand } from "citty";
 import { integer, UsageError } from "./command_line.ts";
 import type { Doors } from "./doors.ts";
-import { untilAsked } from "./until_asked.ts";
 
 const PORT_MAX = 65_535;
 
 /** `rmq broker`: the embedded name server and broker, until a signal ends it. */
-export const brokerCommand = ({ startCluster }: Doors): CommandDef<typeof options> =>
+export const brokerCommand = ({ startCluster, untilAsked }: Doors): CommandDef<typeof options> =>
   defineCommand({
     meta: { name: "broker", description: "Runs a name server and a broker in memory, for any RocketMQ client" },
     args: options,

@@ -8,7 +8,7 @@ export function permissionError(host: string, port: number, cause: Error): Permi
   return new PermissionError(`Cannot use ${addr}: run Deno with --allow-net=${addr}`, { cause, addr });
 }
 
-/** A name that may not be looked up comes as the EPERM of getaddrinfo. */
+/** `Deno.errors.NotCapable`; a name that may not be looked up comes as the EPERM of getaddrinfo. */
 function isForbidden(cause: Error): boolean {
-  return cause instanceof Deno.errors.NotCapable || "code" in cause && cause.code === "EPERM";
+  return cause.name === "NotCapable" || "code" in cause && cause.code === "EPERM";
 }

@@ -196,6 +196,8 @@ export class SimulatedSocket implements AcceptedSocket {
   isEnded = false;
   /** Bytes that were written but not looked at yet: they are this socket's. */
   readonly #writes = new Set<Write>();
+  /** When the last piece leaves: writes do not overtake each other. */
+  #departure = 0;
   /** When the last piece arrives at the other end: nothing overtakes it. */
   #arrival = 0;
   #silentBytes = 0;
@@ -219,12 +221,13 @@ export class SimulatedSocket implements AcceptedSocket {
     if (random.chance(faults.drop)) this.connection.drop();
     if (random.chance(faults.cut)) events.after(random.next() * faults.lateWrite, () => this.connection.cut());
     const cuts = this.#cuts(write.length);
-    let leaves = events.now;
+    let leaves = Math.max(events.now, this.#departure);
     for (let i = 1; i < cuts.length; i++) {
       const from = cuts[i - 1]!, to = cuts[i]!, isLast = i === cuts.length - 1;
       leaves += random.next() * faults.lateWrite / (cuts.length - 1);
       events.after(leaves - events.now, () => this.#leave(write, from, to, isLast));
     }
+    this.#departure = leaves;
   }
 
   close(): void {

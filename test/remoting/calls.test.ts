@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { Calls, CALLS_MAX } from "../../client/remoting/calls.ts";
+import { Simulation } from "../support/sim.ts";
+import { Random } from "../support/sim/random.ts";
+
+const request = { code: 1 };
+const nothing = () => {};
+
+function open(sim: Simulation, expired: (slot: number, calls: Calls<string>) => void = () => {}) {
+  const calls: Calls<string> = new Calls<string>({
+    clock: sim.clock,
+    watch: nothing,
+    expired(slot) {
+      expired(slot, calls);
+      calls.release(slot);
+    },
+  });
+  const take = (timeout: number) => calls.take(nothing, nothing, request, timeout, sim.clock.monotonic());
+  return { calls, take };
+}
+
+test("calls: an opaque is 31 bits and names its slot until the call is over", () => {
+  using sim = new Simulation(1);
+  const { calls, take } = open(sim);
+  const slot = take(1_000), opaque = calls.opaque(slot);
+  expect(calls.slotOf(opaque)).toBe(slot);
+  calls.release(slot);
+  expect(calls.slotOf(opaque)).toBe(-1);
+  for (const stranger of [-1, 0xffff, 0x7fffffff, opaque + 1]) expect(calls.slotOf(stranger)).toBe(-1);
+  calls.close();
+});
+
+test("calls: the slot that has been free for longest is next, and generations wrap within 31 bits", () => {
+  using sim = new Simulation(2);
+  const { calls, take } = open(sim);
+  const seen = new Set<number>();
+  for (let i = 0; i < 100_000; i++) {
+    const slot = take(1_000), opaque = calls.opaque(slot);
+    expect(opaque).toBeGreaterThanOrEqual(0);
+    if (seen.has(opaque)) throw new Error(`opaque ${opaque} came back after ${i} calls`);
+    seen.add(opaque);
+    calls.release(slot);
+  }
+  calls.close();
+});
+
+test("calls: 65,535 fit, the next finds none, and a released slot can be taken again", () => {
+  using sim = new Simulation(3);
+  const { calls, take } = open(sim);
+  const slots = Array.from({ length: CALLS_MAX }, () => take(1_000));
+  expect(new Set(slots).size).toBe(CALLS_MAX);
+  expect(take(1_000)).toBe(-1);
+  expect(slots).not.toContain(0xffff);
+  calls.release(slots[77]!);
+  expect(take(1_000)).toBe(77);
+  calls.close();
+});
+
+test("calls: each expires at its own time, whatever the mixture, with one timer", async () => {
+  const seed = 4;
+  using sim = new Simulation(seed);
+  const random = new Random(seed);
+  const due = new Map<number, number>();
+  let expiries = 0;
+  const { calls, take } = open(sim, (slot, calls) => {
+    expiries++;
+    const late = sim.now - due.get(slot)!;
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(2);
+    expect(calls.timeout(slot)).toBe(due.get(slot)! - calls.started(slot));
+    due.delete(slot);
+  });
+  let released = 0;
+  for (let round = 0; round < 200; round++) {
+    for (let i = 0; i < 10; i++) {
+      const timeout = [50, 3_000, 30_000, 1 + random.below(5_000)][random.below(4)]!;
+      const slot = take(timeout);
+      due.set(slot, sim.now + timeout);
+    }
+    for (const slot of [...due.keys()]) {
+      if (!random.chance(0.2)) continue;
+      due.delete(slot);
+      calls.release(slot);
+      released++;
+    }
+    expect(sim.planned).toBeLessThanOrEqual(1);
+    await sim.run(random.below(100));
+  }
+  await sim.run(40_000);
+  expect(due.size).toBe(0);
+  expect(calls.inFlight).toBe(0);
+  expect(expiries + released).toBe(2_000);
+  expect(sim.planned).toBe(0);
+});
+
+test("calls: a renewed call keeps its slot and deadline under a new opaque", async () => {
+  using sim = new Simulation(5);
+  let expired = 0;
+  const { calls, take } = open(sim, () => expired++);
+  const slot = take(1_000), first = calls.opaque(slot);
+  await sim.run(400);
+  calls.renew(slot);
+  expect(calls.opaque(slot)).not.toBe(first);
+  expect(calls.slotOf(first)).toBe(-1);
+  expect(calls.slotOf(calls.opaque(slot))).toBe(slot);
+  await sim.run(599);
+  expect(expired).toBe(0);
+  await sim.run(2);
+  expect(expired).toBe(1);
+});

@@ -1,0 +1,13 @@
+import type { Host, Listener } from "../../client/host.ts";
+
+export const isDeno = "Deno" in globalThis;
+export const isBun = "Bun" in globalThis;
+
+/** The real host of the runtime that runs the tests. */
+export const host: Host = isDeno
+  ? (await import("../../host-deno/host.ts")).host
+  : (await import("../../host-node/host.ts")).host;
+
+export const listener: Listener = isDeno
+  ? (await import("../../host-deno/listener.ts")).listener
+  : (await import("../../host-node/listener.ts")).listener;

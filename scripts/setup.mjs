@@ -2,9 +2,8 @@
 // All the set-up of a fresh clone, with only Node and npm present: dependencies, the core, dist/. Runs before the demo,
 // the tests and the checks; silent when there is nothing to do. Imports nothing that has to be installed.
 import { existsSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import { buildCore, OUTPUTS } from "./core_module.mjs";
-import { alone, at, isFresh, npm, quietly, say, step } from "./steps.mjs";
+import { alone, at, isFresh, isMain, npm, quietly, say, step } from "./steps.mjs";
 
 const NODE_MIN = [20, 19];
 
@@ -76,7 +75,7 @@ function ensureBun() {
   if (!works()) throw new Error("bun does not run, even after its own install script");
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
   try {
     await setup();
   } catch (error) {

@@ -2,7 +2,16 @@
 // has succeeded, so an interrupted step runs again. Needs nothing but Node.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -35,6 +44,12 @@ export const say = (text) => process.stderr.write(`setup: ${text}\n`);
 
 /** A path below the top folder. */
 export const at = (path) => join(root, path);
+
+/** Whether the module at `url` is the program, and not imported by it. */
+export function isMain(url) {
+  const program = process.argv[1];
+  return program !== undefined && existsSync(program) && realpathSync(program) === fileURLToPath(url);
+}
 
 /** SHA-256 over names and contents of the files in `paths`; folders count with all below them. */
 function hashOf(paths) {

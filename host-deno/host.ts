@@ -23,7 +23,7 @@ export const host: Host = {
   core: new WebAssembly.Module(coreBytes),
   clock,
   separateBodyAbove: SEPARATE_BODY_ABOVE,
-  connect: connectSocket,
+  connect: (endpoint, inbox, signal) => connectSocket(endpoint, inbox, signal),
   defer: (task) => process.nextTick(task),
   inflate,
   deflate,

@@ -1,4 +1,4 @@
-import { connect, type Socket as NetSocket } from "node:net";
+import { connect, type LookupFunction, type Socket as NetSocket } from "node:net";
 import type { Endpoint, Inbox, Socket } from "../client/host.ts";
 import { UnsupportedError } from "../client/errors.ts";
 import { connectError } from "../client/remoting/connect_error.ts";
@@ -9,9 +9,14 @@ const ATTEMPT_TIMEOUT = 1_000;
 
 /**
  * Connects by the system's own lookup, to one address after the other. The socket reads straight into the inbox. Fails
- * with `ConnectError`; an aborted attempt with the signal's reason.
+ * with `ConnectError`; an aborted attempt with the signal's reason. Tests give a `lookup` of their own.
  */
-export function connectSocket(endpoint: Endpoint, inbox: Inbox, signal: AbortSignal): Promise<Socket> {
+export function connectSocket(
+  endpoint: Endpoint,
+  inbox: Inbox,
+  signal: AbortSignal,
+  lookup?: LookupFunction,
+): Promise<Socket> {
   const { host, port, tls } = endpoint;
   const addr = formatAddress(host, port);
   if (tls) return Promise.reject(new UnsupportedError(`Cannot connect to ${addr}: TLS is not built yet`, { addr }));
@@ -27,6 +32,7 @@ export function connectSocket(endpoint: Endpoint, inbox: Inbox, signal: AbortSig
     const net = connect({
       host,
       port,
+      ...(lookup ? { lookup } : {}),
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT,

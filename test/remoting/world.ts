@@ -1,5 +1,5 @@
 import { Core } from "../../client/core.ts";
-import { type RocketMQError } from "../../client/errors.ts";
+import type { RocketMQError } from "../../client/errors.ts";
 import type { Host } from "../../client/host.ts";
 import { Remoting } from "../../client/remoting/remoting.ts";
 import { type Faults, Simulation } from "../support/sim.ts";

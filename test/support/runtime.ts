@@ -11,3 +11,8 @@ export const host: Host = isDeno
 export const listener: Listener = isDeno
   ? (await import("../../host-deno/listener.ts")).listener
   : (await import("../../host-node/listener.ts")).listener;
+
+/** What `host.connect` is, with a lookup of the test's choice. */
+export const connectSocket = isDeno
+  ? (await import("../../host-deno/socket.ts")).connectSocket
+  : (await import("../../host-node/socket.ts")).connectSocket;

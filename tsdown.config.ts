@@ -17,6 +17,18 @@ const bundled = [
   "@colors/colors",
 ];
 
+/**
+ * What our declarations name and a consumer with `lib: ES2022` and no runtime's types would not know. Where there are real
+ * declarations, these merge into them and add nothing.
+ */
+const ambient = `/// <reference lib="esnext.disposable" />
+declare global {
+  interface AbortSignal {}
+  namespace WebAssembly {
+    interface Module {}
+  }
+}`;
+
 /** `dist/`: doors and commands in one build, so that they share their chunks and an error class exists only once. */
 export default defineConfig({
   entry: Object.fromEntries([...doors, ...commands].map((name) => [name, `${name}.ts`])),
@@ -28,8 +40,7 @@ export default defineConfig({
   // The libraries of the command line are bundled: the package depends on nothing.
   deps: { alwaysBundle: [/^citty/, /^cli-/], onlyBundle: false, neverBundle: [/^node:/] },
   dts: { entry: doors.map((name) => `${name}.ts`), tsconfig: "tsconfig.dist.json" },
-  // `AsyncDisposable` is unknown to a consumer whose `lib` ends before ESNext.
-  banner: { dts: `/// <reference lib="esnext.disposable" />` },
+  banner: { dts: ambient },
   copy: [
     "build/core.wasm",
     "build/core.wasm.d.ts",

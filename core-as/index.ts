@@ -1,0 +1,107 @@
+// The core's table of contents: one door, and behind it one function for each opcode.
+
+import * as abi from "./abi";
+import { allocate } from "./allocate";
+import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
+import { crc32, initCrc } from "./crc32";
+import { panic, PANIC_SUBMISSIONS } from "./panic";
+import {
+  clearQueue,
+  closeQueue,
+  openQueue,
+  putPairs,
+  putRows,
+  queueState,
+  removePairs,
+  takePairs,
+} from "./process_queue";
+import { compileProgram, encode, freeProgram, initPrograms, setClock } from "./program";
+import { walk } from "./records";
+import { appendFrame, freeSegment, openSegment, resetSegment } from "./segment";
+import { CONTROL, control as controlBlock, Submission, submissionAt } from "./shared";
+import { closeConnection, feed, openConnection, room } from "./stream";
+
+export const abiVersion: i32 = abi.ABI_VERSION;
+export const control: u32 = <u32> CONTROL;
+
+/** Runs all submissions in order and writes each answer into its entry. */
+export function drive(): void {
+  const block = controlBlock();
+  const waiting = block.sqTail - block.sqHead;
+  if (waiting > <u32> abi.SUBMISSION_ENTRIES) panic(PANIC_SUBMISSIONS, waiting);
+  while (block.sqHead != block.sqTail) {
+    run(submissionAt(block.sqHead));
+    block.sqHead++;
+  }
+}
+
+function run(entry: Submission): void {
+  if (!arenaIsReady() && <i32> entry.opcode != abi.OP_INIT) {
+    entry.result = abi.E_NOT_READY;
+    return;
+  }
+  switch (<i32> entry.opcode) {
+    case abi.OP_INIT:
+      return init(entry);
+    case abi.OP_CLOCK:
+      return setClock(entry);
+    case abi.OP_ALLOCATE_BLOCK:
+      return allocateHostBlock(entry);
+    case abi.OP_FREE_BLOCK:
+      return freeHostBlock(entry);
+    case abi.OP_CONNECTION_OPEN:
+      return openConnection(entry);
+    case abi.OP_CONNECTION_CLOSE:
+      return closeConnection(entry);
+    case abi.OP_ROOM:
+      return room(entry);
+    case abi.OP_FEED:
+      return feed(entry);
+    case abi.OP_PROGRAM_COMPILE:
+      return compileProgram(entry);
+    case abi.OP_PROGRAM_FREE:
+      return freeProgram(entry);
+    case abi.OP_SEGMENT_OPEN:
+      return openSegment(entry);
+    case abi.OP_SEGMENT_FREE:
+      return freeSegment(entry);
+    case abi.OP_SEGMENT_RESET:
+      return resetSegment(entry);
+    case abi.OP_ENCODE:
+      return encode(entry);
+    case abi.OP_APPEND:
+      return appendFrame(entry);
+    case abi.OP_WALK:
+      return walk(entry);
+    case abi.OP_CRC32:
+      return crc32(entry);
+    case abi.OP_QUEUE_OPEN:
+      return openQueue(entry);
+    case abi.OP_QUEUE_CLOSE:
+      return closeQueue(entry);
+    case abi.OP_QUEUE_PUT:
+      return putPairs(entry);
+    case abi.OP_QUEUE_PUT_ROWS:
+      return putRows(entry);
+    case abi.OP_QUEUE_TAKE:
+      return takePairs(entry);
+    case abi.OP_QUEUE_REMOVE:
+      return removePairs(entry);
+    case abi.OP_QUEUE_STATE:
+      return queueState(entry);
+    case abi.OP_QUEUE_CLEAR:
+      return clearQueue(entry);
+    case abi.OP_ALLOCATE:
+      return allocate(entry);
+    default:
+      entry.result = abi.E_UNKNOWN_OPCODE;
+  }
+}
+
+/** OP_INIT: the tables that statics need, then the arena over the rest. */
+function init(entry: Submission): void {
+  entry.result = initArena();
+  if (entry.result < 0) return;
+  initPrograms();
+  initCrc();
+}

@@ -45,11 +45,16 @@ export function encodeBatch(elements: readonly BatchElement[]): Uint8Array {
 /** The elements; their bodies are views. Throws `FrameError` when lengths contradict each other. */
 export function decodeBatch(batch: Uint8Array): BatchElement[] {
   const view = new DataView(batch.buffer, batch.byteOffset, batch.length);
-  return elementsOf(view, 0, batch.length, (element) => ({
-    flag: element.flag,
-    body: batch.subarray(element.bodyAt, element.bodyAt + element.bodyLength),
-    properties: decodeText(batch.subarray(element.propertiesAt, element.propertiesAt + element.propertiesLength)),
-  }));
+  const elements: BatchElement[] = [];
+  for (let at = 0; at < batch.length;) {
+    const element = elementAt(view, at, batch.length);
+    if (!element) throw new FrameError(`The lengths of element ${elements.length} of a batch contradict each other`);
+    const { flag, bodyAt, bodyLength, propertiesAt, propertiesLength } = element;
+    const properties = decodeText(batch.subarray(propertiesAt, propertiesAt + propertiesLength));
+    elements.push({ flag, body: batch.subarray(bodyAt, bodyAt + bodyLength), properties });
+    at = element.end;
+  }
+  return elements;
 }
 
 /** Positions of one element, counted from the start of the bytes. */
@@ -59,26 +64,18 @@ export interface ElementLayout {
   readonly bodyLength: number;
   readonly propertiesAt: number;
   readonly propertiesLength: number;
+  readonly end: number;
 }
 
-/** Reads the elements between two positions, all or none. */
-export function elementsOf<T>(view: DataView, from: number, to: number, read: (element: ElementLayout) => T): T[] {
-  const elements: T[] = [];
-  for (let at = from; at < to;) {
-    const size = at + ELEMENT_MIN <= to ? view.getInt32(at) : 0;
-    const end = at + size;
-    if (size < ELEMENT_MIN || end > to) throw new FrameError(`An element of ${size} bytes does not fit its batch`);
-    const bodyLength = view.getInt32(at + 16);
-    const propertiesAt = at + ELEMENT_MIN + bodyLength;
-    if (bodyLength < 0 || propertiesAt > end) {
-      throw new FrameError(`An element of ${size} bytes has a body of ${bodyLength}`);
-    }
-    const propertiesLength = view.getInt16(propertiesAt - 2);
-    if (propertiesLength < 0 || propertiesAt + propertiesLength > end) {
-      throw new FrameError(`An element of ${size} bytes has properties of ${propertiesLength}`);
-    }
-    elements.push(read({ flag: view.getInt32(at + 12), bodyAt: at + 20, bodyLength, propertiesAt, propertiesLength }));
-    at = end;
-  }
-  return elements;
+/** The element at `at`; undefined when it does not fit the bytes up to `to`, or contradicts itself. */
+export function elementAt(view: DataView, at: number, to: number): ElementLayout | undefined {
+  const size = at + ELEMENT_MIN <= to ? view.getInt32(at) : 0;
+  const end = at + size;
+  if (size < ELEMENT_MIN || end > to) return undefined;
+  const bodyLength = view.getInt32(at + 16);
+  const propertiesAt = at + ELEMENT_MIN + bodyLength;
+  if (bodyLength < 0 || propertiesAt > end) return undefined;
+  const propertiesLength = view.getInt16(propertiesAt - 2);
+  if (propertiesLength < 0 || propertiesAt + propertiesLength > end) return undefined;
+  return { flag: view.getInt32(at + 12), bodyAt: at + 20, bodyLength, propertiesAt, propertiesLength, end };
 }

@@ -118,15 +118,7 @@ function commandOf(header: Header, serializeType: number, body: Uint8Array): Rem
 function jsonHeader(command: Command, language: string, version: number): Uint8Array {
   const { code, opaque, flag, remark, extFields } = command;
   for (const name in extFields) checkText(name, extFields[name]);
-  const header = {
-    code,
-    ...(extFields && { extFields }),
-    flag,
-    ...(language && { language }),
-    opaque,
-    remark,
-    version,
-  };
+  const header = { code, extFields, flag, language, opaque, remark, version };
   return encodeText(JSON.stringify(header));
 }
 

@@ -28,11 +28,13 @@ export function encodeProperties(properties: Readonly<Record<string, string>>): 
 export function decodeProperties(text: string): Record<string, string> {
   const properties = emptyProperties();
   for (let from = 0; from < text.length;) {
-    let end = text.indexOf(PROPERTY, from);
-    if (end < 0) end = text.length;
     const split = text.indexOf(NAME_VALUE, from);
     if (split < 0) break;
-    if (split > from && split < end - 1) properties[text.slice(from, split)] = text.slice(split + 1, end);
+    // Whatever ends before the split is a pair without one.
+    const start = Math.max(from, text.lastIndexOf(PROPERTY, split) + 1);
+    let end = text.indexOf(PROPERTY, split);
+    if (end < 0) end = text.length;
+    if (split > start && split < end - 1) properties[text.slice(start, split)] = text.slice(split + 1, end);
     from = end + 1;
   }
   return properties;

@@ -1,6 +1,5 @@
 import * as abi from "../../core-as/abi.ts";
-import { FrameError } from "../errors.ts";
-import { type ElementLayout, elementsOf } from "./batch.ts";
+import { elementAt, type ElementLayout } from "./batch.ts";
 import { crc32 } from "./crc32.ts";
 import { KEYS, TAGS, UNIQ_KEY } from "./property_names.ts";
 import { BODY_CRC_AT, layoutOf, QUEUE_OFFSET_AT, RECORD_MIN, type RecordLayout, SYS_FLAG_AT } from "./record_layout.ts";
@@ -49,20 +48,27 @@ class Walk {
     return at + size;
   }
 
-  /** A record whose lengths make sense. */
+  /** A record whose lengths make sense. An inner batch whose elements cannot be told apart here stays one row. */
   #sound(at: number, size: number, layout: RecordLayout): void {
     const sysFlag = this.#view.getInt32(at + SYS_FLAG_AT);
     const status = this.#statusOf(at, layout);
-    const batch = (sysFlag & (NEED_UNWRAP | INNER_BATCH)) === (NEED_UNWRAP | INNER_BATCH);
-    const elements = batch && (sysFlag & COMPRESSED) === 0 ? this.#elements(layout) : [layout];
-    if (!elements) return this.#setRecord(this.#add(), at, size, abi.ROW_BAD_RECORD);
-    for (const [index, element] of elements.entries()) {
-      const row = this.#add();
-      this.#setRecord(row, at, size, status);
-      this.#setParts(row, at, sysFlag, layout, element, index);
-      const kind = !batch ? abi.ROW_PLAIN : sysFlag & COMPRESSED ? abi.ROW_BATCH : abi.ROW_ELEMENT;
-      this.#row.setUint8(row + abi.ROW_KIND, kind);
+    const batch = (sysFlag & BATCH) === BATCH;
+    const elements = batch && status === abi.ROW_OK && (sysFlag & COMPRESSED) === 0
+      ? this.#elements(layout)
+      : undefined;
+    if (elements) {
+      for (const [index, element] of elements.entries()) {
+        const row = this.#addSound(at, size, sysFlag, layout, index);
+        this.#row.setUint8(row + abi.ROW_KIND, abi.ROW_ELEMENT);
+        if (element) this.#setParts(row, element);
+        else this.#row.setUint8(row + abi.ROW_STATUS, abi.ROW_BAD_RECORD);
+      }
+      return;
     }
+    const row = this.#addSound(at, size, sysFlag, layout, 0);
+    this.#row.setUint8(row + abi.ROW_KIND, batch ? abi.ROW_BATCH : abi.ROW_PLAIN);
+    this.#row.setUint8(row + abi.ROW_STATUS, status);
+    this.#setParts(row, layout);
   }
 
   #statusOf(at: number, { bodyAt, bodyLength }: RecordLayout): number {
@@ -71,14 +77,17 @@ class Walk {
     return crc === this.#view.getInt32(at + BODY_CRC_AT) ? abi.ROW_OK : abi.ROW_BAD_CRC;
   }
 
-  /** Elements of an inner batch; undefined when they contradict each other. */
-  #elements({ bodyAt, bodyLength }: RecordLayout): ElementLayout[] | undefined {
-    try {
-      return elementsOf(this.#view, bodyAt, bodyAt + bodyLength, (element) => element);
-    } catch (error) {
-      if (error instanceof FrameError) return undefined;
-      throw error;
+  /** Elements of an inner batch, a broken one, the last, as undefined. More than the core has rows for are none at all. */
+  #elements({ bodyAt, bodyLength }: RecordLayout): (ElementLayout | undefined)[] | undefined {
+    const elements: (ElementLayout | undefined)[] = [];
+    for (let at = bodyAt, end = bodyAt + bodyLength; at < end;) {
+      if (elements.length === abi.ROW_ENTRIES) return undefined;
+      const element = elementAt(this.#view, at, end);
+      elements.push(element);
+      if (!element) break;
+      at = element.end;
     }
+    return elements;
   }
 
   #setRecord(row: number, at: number, size: number, status: number): void {
@@ -87,50 +96,43 @@ class Walk {
     this.#row.setUint8(row + abi.ROW_STATUS, status);
   }
 
-  #setParts(
-    row: number,
-    at: number,
-    sysFlag: number,
-    { topicAt, topicLength }: RecordLayout,
-    part: Pick<ElementLayout, "bodyAt" | "bodyLength" | "propertiesAt" | "propertiesLength">,
-    index: number,
-  ): void {
-    const rows = this.#row;
-    rows.setUint32(row + abi.ROW_BODY, part.bodyAt, true);
-    rows.setUint32(row + abi.ROW_BODY_LEN, part.bodyLength, true);
+  /** A row with what all elements of a record have in common. */
+  #addSound(at: number, size: number, sysFlag: number, { topicAt, topicLength }: RecordLayout, index: number): number {
+    const row = this.#add(), rows = this.#row;
+    this.#setRecord(row, at, size, abi.ROW_OK);
     rows.setUint32(row + abi.ROW_TOPIC, topicAt, true);
     rows.setUint16(row + abi.ROW_TOPIC_LEN, topicLength, true);
-    rows.setUint32(row + abi.ROW_PROPERTIES, part.propertiesAt, true);
-    rows.setUint16(row + abi.ROW_PROPERTIES_LEN, part.propertiesLength, true);
     rows.setUint16(row + abi.ROW_INNER_INDEX, index, true);
     rows.setBigInt64(row + abi.ROW_QUEUE_OFFSET, this.#view.getBigInt64(at + QUEUE_OFFSET_AT) + BigInt(index), true);
     rows.setUint32(row + abi.ROW_SYS_FLAG, sysFlag, true);
-    this.#setProperties(row, part.propertiesAt, part.propertiesAt + part.propertiesLength);
+    return row;
   }
 
-  /** Notes where the three values are that every consumer reads. */
-  #setProperties(row: number, from: number, to: number): void {
-    const body = this.#body;
-    for (let at = from; at < to;) {
-      let end = body.indexOf(PROPERTY, at);
-      if (end < 0 || end > to) end = to;
-      const split = body.indexOf(NAME_VALUE, at);
-      if (split > at && split < end - 1) this.#setProperty(row, at, split, end);
-      at = end + 1;
+  #setParts(
+    row: number,
+    { bodyAt, bodyLength, propertiesAt, propertiesLength }: Omit<ElementLayout, "flag" | "end">,
+  ): void {
+    const rows = this.#row;
+    rows.setUint32(row + abi.ROW_BODY, bodyAt, true);
+    rows.setUint32(row + abi.ROW_BODY_LEN, bodyLength, true);
+    rows.setUint32(row + abi.ROW_PROPERTIES, propertiesAt, true);
+    rows.setUint16(row + abi.ROW_PROPERTIES_LEN, propertiesLength, true);
+    this.#setProperties(row, propertiesAt, this.#body.subarray(propertiesAt, propertiesAt + propertiesLength));
+  }
+
+  /** Notes where the three values are that every consumer reads: the last of each name that is not empty. */
+  #setProperties(row: number, start: number, properties: Uint8Array): void {
+    for (let from = 0; from < properties.length;) {
+      let end = properties.indexOf(PROPERTY, from);
+      if (end < 0) end = properties.length;
+      for (const [prefix, at, lengthAt] of NOTED) {
+        const value = from + prefix.length;
+        if (value >= end || !prefix.every((byte, index) => byte === properties[from + index])) continue;
+        this.#row.setUint32(row + at, start + value, true);
+        this.#row.setUint16(row + lengthAt, end - value, true);
+      }
+      from = end + 1;
     }
-  }
-
-  #setProperty(row: number, name: number, split: number, end: number): void {
-    const value = split + 1, length = end - value;
-    for (const [bytes, at, lengthAt] of NOTED) {
-      if (!this.#equals(bytes, name, split)) continue;
-      this.#row.setUint32(row + at, value, true);
-      this.#row.setUint16(row + lengthAt, length, true);
-    }
-  }
-
-  #equals(name: Uint8Array, from: number, to: number): boolean {
-    return name.length === to - from && name.every((byte, index) => byte === this.#body[from + index]);
   }
 
   /** A new row, all zero; grows the table. */
@@ -146,10 +148,10 @@ class Walk {
   }
 }
 
-const NAME_VALUE = 1;
+const BATCH = NEED_UNWRAP | INNER_BATCH;
 const PROPERTY = 2;
-const NOTED: readonly (readonly [name: Uint8Array, at: number, lengthAt: number])[] = [
-  [encodeText(TAGS), abi.ROW_TAGS, abi.ROW_TAGS_LEN],
-  [encodeText(KEYS), abi.ROW_KEYS, abi.ROW_KEYS_LEN],
-  [encodeText(UNIQ_KEY), abi.ROW_UNIQ_KEY, abi.ROW_UNIQ_KEY_LEN],
+const NOTED: readonly (readonly [prefix: Uint8Array, at: number, lengthAt: number])[] = [
+  [encodeText(`${TAGS}\u0001`), abi.ROW_TAGS, abi.ROW_TAGS_LEN],
+  [encodeText(`${KEYS}\u0001`), abi.ROW_KEYS, abi.ROW_KEYS_LEN],
+  [encodeText(`${UNIQ_KEY}\u0001`), abi.ROW_UNIQ_KEY, abi.ROW_UNIQ_KEY_LEN],
 ];

@@ -108,3 +108,34 @@ test("calls: a renewed call keeps its slot and deadline under a new opaque", asy
   await sim.run(2);
   expect(expired).toBe(1);
 });
+
+test("connection-21: after a pause of the event loop the sockets are read before calls expire", () => {
+  const timers: (() => void)[] = [];
+  let now = 0;
+  const expired: number[] = [];
+  const calls: Calls<string> = new Calls<string>({
+    clock: {
+      now: () => now,
+      monotonic: () => now,
+      setTimer(_delay, task) {
+        timers.push(task);
+        return { cancel: nothing };
+      },
+    },
+    watch: nothing,
+    expired(slot) {
+      expired.push(slot);
+      calls.release(slot);
+    },
+  });
+  const answered = calls.take(nothing, nothing, request, 200, now),
+    silent = calls.take(nothing, nothing, request, 200, now);
+  // The loop stood still for five seconds: the timer comes first, the answers that lie in the socket after it.
+  now = 5_000;
+  timers.shift()!();
+  expect(expired).toEqual([]);
+  calls.release(answered);
+  timers.shift()!();
+  expect(expired).toEqual([silent]);
+  calls.close();
+});

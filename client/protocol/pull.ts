@@ -69,9 +69,13 @@ export const pullArguments = ({ queueOffset, sysFlag, commitOffset, subVersion }
   String(subVersion),
 ];
 
-/** Any pull, field by field; one for the lite pull consumer travels under its own code. */
-export const pullRequest = (to: PullTarget, fields: PullFields): Request => ({
-  code: fields.sysFlag & PULL_LITE ? RequestCode.LITE_PULL_MESSAGE : RequestCode.PULL_MESSAGE,
+/** Any pull, field by field. Pulls of the lite pull consumer have a code of their own, which 4.x brokers do not know. */
+export const pullRequest = (
+  to: PullTarget,
+  fields: PullFields,
+  lite = (fields.sysFlag & PULL_LITE) !== 0,
+): Request => ({
+  code: lite ? RequestCode.LITE_PULL_MESSAGE : RequestCode.PULL_MESSAGE,
   extFields: {
     consumerGroup: to.consumerGroup,
     topic: to.topic,

@@ -20,8 +20,8 @@ export interface SendBack {
   readonly originMsgId?: string | undefined;
   readonly originTopic?: string | undefined;
   readonly unitMode?: boolean;
-  /** -1: the group's own limit. */
-  readonly maxReconsumeTimes: number;
+  /** Left out: the group's own limit at the broker. */
+  readonly maxReconsumeTimes?: number | undefined;
   readonly brokerName?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export const sendBackRequest = (back: SendBack): Request => ({
     offset: String(back.offset),
     delayLevel: String(back.delayLevel),
     unitMode: String(back.unitMode ?? false),
-    maxReconsumeTimes: String(back.maxReconsumeTimes),
+    ...(back.maxReconsumeTimes === undefined ? {} : { maxReconsumeTimes: String(back.maxReconsumeTimes) }),
     ...(back.originMsgId && { originMsgId: back.originMsgId }),
     ...(back.originTopic && { originTopic: back.originTopic }),
     ...(back.brokerName && { bname: back.brokerName }),
@@ -46,6 +46,6 @@ export const decodeSendBack = (fields: ExtFields): SendBack => ({
   originMsgId: optionalText(fields, "originMsgId"),
   originTopic: optionalText(fields, "originTopic"),
   unitMode: optionalBoolean(fields, "unitMode", false),
-  maxReconsumeTimes: optionalInt(fields, "maxReconsumeTimes", -1),
+  maxReconsumeTimes: fields["maxReconsumeTimes"] ? requireInt(fields, "maxReconsumeTimes") : undefined,
   brokerName: optionalText(fields, "bname"),
 });

@@ -2,12 +2,15 @@ import { expect, test } from "vitest";
 import * as abi from "../../core-as/abi.ts";
 import { decodeBatch } from "../../client/protocol/batch.ts";
 import { BINARY_CODE_MAX } from "../../client/protocol/codes.ts";
-import { decodeCommand, encodeCommand, type RemotingCommand } from "../../client/protocol/command.ts";
+import type { Frame } from "../../client/core.ts";
+import { decodeCommand, encodeCommand, readCommand, type RemotingCommand } from "../../client/protocol/command.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
 import { decodeRecord, encodeRecord, offsetMsgIdOf, type StoredRecord } from "../../client/protocol/record.ts";
 import { walkRecords } from "../../client/protocol/record_walk.ts";
 import { COMPRESSED, compressionOf } from "../../client/protocol/sys_flag.ts";
 import { decodeText } from "../../client/protocol/text.ts";
+import { openCore } from "../support/core.ts";
+import { feed } from "./frames.ts";
 import {
   bodyVector,
   type ElementVector,
@@ -31,6 +34,49 @@ test("every recorded frame is there", () => {
 
 test("every frame is decoded as Java decoded it", () => {
   for (const frame of frames) expectAsJava(decodeCommand(frame.bytes), frame);
+});
+
+test("every frame goes through the core: cut anywhere, numbers and headers as Java decoded them", () => {
+  const core = openCore(64), before = core.bytesInUse, connection = core.openConnection();
+  let read = 0;
+  for (const [index, vector] of frames.entries()) {
+    const cut = index % vector.bytes.length;
+    const seen: string[] = [];
+    for (const part of [vector.bytes.subarray(0, cut), vector.bytes.subarray(cut)]) {
+      feed(core, connection, part, (frame) => {
+        seen.push(vector.id);
+        if (frame.fields & abi.FIELD_READ) {
+          read++;
+          expectNumbers(frame, vector);
+        }
+        expectAsJava(readCommand(frame), vector);
+      });
+    }
+    expect(seen).toEqual([vector.id]);
+  }
+  core.closeConnection(connection);
+  expect(core.bytesInUse).toBe(before);
+  // Java's own headers hardly ever need the slow way.
+  expect(read / frames.length).toBeGreaterThan(0.95);
+});
+
+test("the core's record walk and the slow one fill the same rows, and they are what Java decoded", () => {
+  const core = openCore(64), connection = core.openConnection();
+  let walked = 0;
+  for (const { id, bytes, expect: { records } } of frames) {
+    if (!records) continue;
+    feed(core, connection, bytes, (frame) => {
+      const count = core.walk(frame, 0, true);
+      expect(core.walkedTo, id).toBe(frame.bodyLength);
+      const rows = new Uint8Array(count * abi.ROW_SIZE);
+      core.copyRows(count, rows, 0);
+      const body = frame.body();
+      expect(rows, id).toEqual(walkRecords(body, true));
+      expectRows(rows, body, records, id);
+      walked++;
+    });
+  }
+  expect(walked).toBe(186);
 });
 
 test("every frame is encoded again to the same fields, in both header kinds", () => {
@@ -79,6 +125,30 @@ test("batches, raw bodies and text bodies are what Java decoded", () => {
     if (wanted.bodyText !== undefined) expect(decodeText(body), id).toBe(wanted.bodyText);
   }
 });
+
+/** What the core says it has read must be what Java read. */
+function expectNumbers(frame: Frame, { id, expect: { code, opaque, flag, remark, extFields } }: FrameVector): void {
+  expect({ code: frame.code, opaque: frame.opaque, flag: frame.flag }, id).toEqual({ code, opaque, flag });
+  const { fields } = frame;
+  const given = extFields ?? {};
+  const among = (...names: readonly string[]) => names.map((name) => given[name]).find((value) => value != null);
+  const number = (bit: number, value: number) => fields & bit ? String(value) : undefined;
+  expect({
+    a: number(abi.FIELD_A, frame.a),
+    b: number(abi.FIELD_B, frame.b),
+    c: number(abi.FIELD_C, frame.c),
+    brokerId: number(abi.FIELD_BROKER_ID, frame.brokerId),
+    text: fields & abi.FIELD_TEXT ? frame.text() : undefined,
+    remark: (fields & abi.FIELD_REMARK) !== 0,
+  }, id).toEqual({
+    a: among("queueOffset", "nextBeginOffset", "offset"),
+    b: among("queueId", "minOffset"),
+    c: among("maxOffset"),
+    brokerId: among("suggestWhichBrokerId"),
+    text: among("msgId"),
+    remark: !!remark,
+  });
+}
 
 function expectAsJava(command: RemotingCommand, { id, header, expect: wanted }: FrameVector): void {
   expect({

@@ -13,6 +13,7 @@ export interface FrameVector {
   readonly code: number;
   readonly requestCode: number | null;
   readonly broker: string;
+  readonly step: string;
   readonly bytes: Uint8Array;
   readonly expect: {
     readonly code: number;

@@ -1,0 +1,138 @@
+// The fuzzer: decoders and core against their models. Runs in a worker, so that a case that never ends is found too.
+
+import process from "node:process";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { caseOf } from "./cases.ts";
+import { Finding, Fuzzer } from "./fuzzer.ts";
+import { loadFrames } from "./vectors.ts";
+
+interface Options {
+  readonly seed: number;
+  /** The first case. */
+  readonly from: number;
+  readonly count: number;
+  readonly seconds: number;
+}
+
+interface WorkerData extends Options {
+  /** One 32-bit number: cases begun. */
+  readonly progress: SharedArrayBuffer;
+}
+
+const USAGE = "npm run fuzz -- [--count N] [--seed S] [--seconds T] [--from CASE]; without a count five minutes";
+/** No case takes so long, on any machine. */
+const STUCK_MS = 20_000;
+
+if (isMainThread) watch(parse(process.argv.slice(2)));
+else work(workerData as WorkerData);
+
+function parse(args: readonly string[]): Options {
+  const given = new Map<string, number>();
+  for (let i = 0; i < args.length; i += 2) {
+    const name = args[i]!, value = Number(args[i + 1]);
+    if (!["--count", "--seed", "--seconds", "--from"].includes(name) || !Number.isSafeInteger(value) || value < 0) {
+      console.error(USAGE);
+      process.exit(2);
+    }
+    given.set(name, value);
+  }
+  const seconds = given.get("--seconds") ?? (given.has("--count") ? Infinity : 300);
+  return {
+    seed: given.get("--seed") ?? Math.floor(Math.random() * 2 ** 31),
+    from: given.get("--from") ?? 0,
+    count: given.get("--count") ?? Infinity,
+    seconds,
+  };
+}
+
+/** Starts the worker and sees to it that it goes on. */
+function watch(options: Options): void {
+  console.log(`seed ${options.seed}`);
+  const progress = new SharedArrayBuffer(4), begun = new Int32Array(progress);
+  const worker = new Worker(new URL(import.meta.url), { workerData: { ...options, progress } });
+  let last = -1;
+  const watchdog = setInterval(() => {
+    const now = Atomics.load(begun, 0);
+    if (now === last && now > 0) {
+      const index = options.from + now - 1;
+      console.log(`\nCase ${index} does not end\nbytes ${hex(caseOf(options.seed, index, loadFrames()).bytes)}`);
+      process.exit(1);
+    }
+    last = now;
+  }, STUCK_MS);
+  worker.on("message", ({ lines, isDone, isGood }: Report) => {
+    for (const line of lines) console.log(line);
+    if (isDone) clearInterval(watchdog);
+    if (!isGood) process.exitCode = 1;
+  });
+  worker.on("error", (error) => {
+    clearInterval(watchdog);
+    console.error(error);
+    process.exitCode = 1;
+  });
+}
+
+/** What the worker has to say. */
+interface Report {
+  readonly lines: readonly string[];
+  readonly isDone: boolean;
+  readonly isGood: boolean;
+}
+
+function work({ seed, from, count, seconds, progress }: WorkerData): void {
+  const begun = new Int32Array(progress), fuzzer = new Fuzzer(seed, loadFrames());
+  const start = performance.now(), lines: string[] = [];
+  const secondsSince = () => (performance.now() - start) / 1000;
+  let told = 0;
+  try {
+    for (let done = 0; done < count; done++) {
+      Atomics.store(begun, 0, done + 1);
+      fuzzer.run(from + done);
+      if (done % 256 !== 0) continue;
+      const now = secondsSince();
+      if (now >= seconds) break;
+      if (now - told < 30) continue;
+      told = now;
+      report({ lines: [`${fuzzer.counts.cases} cases, ${Math.round(now)} s`], isDone: false, isGood: true });
+    }
+    fuzzer.checkBytesInUse();
+  } catch (error) {
+    lines.push(...describe(error, seed));
+  }
+  const isGood = lines.length === 0;
+  report({ lines: [...lines, ...summary(fuzzer, secondsSince(), isGood)], isDone: true, isGood });
+}
+
+function report(message: Report): void {
+  parentPort!.postMessage(message);
+}
+
+function describe(error: unknown, seed: number): string[] {
+  const cause = error instanceof Finding ? error.cause : error;
+  const lines = [String(error), cause instanceof Error ? cause.stack ?? "" : ""];
+  if (!(error instanceof Finding)) return lines;
+  return [
+    ...lines,
+    `bytes ${hex(error.found.bytes)}`,
+    `again: npm run fuzz -- --seed ${seed} --from ${error.index} --count 1`,
+  ];
+}
+
+function summary({ counts, bytesInUse }: Fuzzer, seconds: number, isGood: boolean): string[] {
+  const { cases, kinds, walked, records, frames, read, refused } = counts;
+  const share = (count: number) => `${(count / cases * 100).toFixed(1)} %`;
+  return [
+    `cases                 ${cases} in ${seconds.toFixed(1)} s, ${Math.round(cases / seconds)} a second`,
+    `mutations of vectors  ${share(kinds.vector)}`,
+    `generated             headers ${share(kinds.header)}, records ${share(kinds.records)}, ` +
+    `garbage ${share(kinds.garbage)}, commands ${share(kinds.commands)}`,
+    `reached the walk      ${share(walked)}, ${records} records`,
+    `frames                ${frames}, ${read} headers read by the core, ${share(refused)} of the cases refused`,
+    `core bytes in use     ${bytesInUse.join(" at the start, ")} at the end`,
+    isGood ? "no fault found" : "A FAULT WAS FOUND",
+  ];
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

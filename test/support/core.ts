@@ -37,6 +37,8 @@ export interface TinyDriverOptions {
   readonly firstIndex?: number;
   /** Whether OP_INIT is sent; it is by default. */
   readonly init?: boolean;
+  /** The release build unless said otherwise. */
+  readonly instantiate?: (memory: WebAssembly.Memory) => WebAssembly.Exports;
 }
 
 /** The built core without its class, for commands that `Core` would never submit. */
@@ -47,9 +49,9 @@ export class TinyDriver {
   readonly view: DataView;
   readonly #drive: () => void;
 
-  constructor({ pages = 256, firstIndex = 0, init = true }: TinyDriverOptions = {}) {
+  constructor({ pages = 256, firstIndex = 0, init = true, instantiate = release }: TinyDriverOptions = {}) {
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const { exports } = new WebAssembly.Instance(coreModule, { env: { memory: this.memory } });
+    const exports = instantiate(this.memory);
     this.#drive = exports["drive"] as () => void;
     this.control = (exports["control"] as WebAssembly.Global).value;
     this.bytes = new Uint8Array(this.memory.buffer);
@@ -122,4 +124,8 @@ export class TinyDriver {
       at += arg.length;
     });
   }
+}
+
+function release(memory: WebAssembly.Memory): WebAssembly.Exports {
+  return new WebAssembly.Instance(coreModule, { env: { memory } }).exports;
 }

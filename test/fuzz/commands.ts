@@ -40,6 +40,18 @@ export class CommandFuzzer {
     if (this.#core.bytesInUse !== this.#start) throw new Error(`${this.#core.bytesInUse} bytes are in use at the end`);
   }
 
+  /** Walks a body that ends where the memory ends, but for the slack: a read too far traps there. Nothing is open now. */
+  walkAtEnd(body: Uint8Array): void {
+    const { bytes } = this.#core, ptr = bytes.length - abi.SLACK - body.length;
+    if (ptr < bytes.length / 2) return;
+    bytes.set(body, ptr);
+    for (let value = 0; value < body.length;) {
+      const answer = this.#run({ opcode: abi.OP_WALK, flags: abi.WALK_CRC, ptr, len: body.length, value });
+      if (answer.result < 0 || answer.value <= value) throw new Error(`a walk from ${value} gives ${answer.result}`);
+      value = answer.value;
+    }
+  }
+
   #close(opened: number, name: number): void {
     const opcode = CLOSES.get(opened)!;
     const command = opened === abi.OP_ALLOCATE_BLOCK ? { opcode, ptr: name } : { opcode, handle: name };

@@ -105,7 +105,9 @@ export class Fuzzer {
       counts.frames++;
       if (frame.fields & abi.FIELD_READ) counts.read++;
       checkHeader(frame, twice);
-      if (frame.bodyLength > 0) records += checkWalk(core, frame, this.#queue, checkCrc, twice);
+      if (frame.bodyLength === 0) return;
+      records += checkWalk(core, frame, this.#queue, checkCrc, twice);
+      if (twice) this.#commands.walkAtEnd(frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength));
     };
     try {
       for (let at = 0; at < bytes.length;) {

@@ -44,20 +44,20 @@ export function randomBinaryHeader(random: Random): Uint8Array {
 }
 
 function randomExtFields(random: Random): Record<string, unknown> {
-  const fields: Record<string, unknown> = random.once(2)
-    ? {
-      queueOffset: digits(random),
-      queueId: digits(random),
-      msgId: random.pick(["0A00000100002A9F0000000000002710", "", 'a"b', "é", "x\\y", "\ufeffA"]),
-      MSG_REGION: "DefaultRegion",
-      TRACE_ON: "true",
-    }
-    : {
-      nextBeginOffset: digits(random),
-      minOffset: digits(random),
-      maxOffset: digits(random),
-      suggestWhichBrokerId: random.pick(["0", "1", "65535", "65536", "-1"]),
-    };
+  // Without a prototype, or a field called __proto__ would be none.
+  const fields: Record<string, unknown> = Object.create(null);
+  if (random.once(2)) {
+    fields["queueOffset"] = digits(random);
+    fields["queueId"] = digits(random);
+    fields["msgId"] = random.pick(["0A00000100002A9F0000000000002710", "", 'a"b', "é", "x\\y", "\ufeffA"]);
+    fields["MSG_REGION"] = "DefaultRegion";
+    fields["TRACE_ON"] = "true";
+  } else {
+    fields["nextBeginOffset"] = digits(random);
+    fields["minOffset"] = digits(random);
+    fields["maxOffset"] = digits(random);
+    fields["suggestWhichBrokerId"] = random.pick(["0", "1", "65535", "65536", "-1"]);
+  }
   if (random.once(8)) fields[random.pick(["offset", "extra", "__proto__", "", "msgid", "queueIdX"])] = digits(random);
   if (random.once(20)) fields["msgId"] = random.pick([null, 5, true, {}, ["a"]]);
   if (random.once(20)) delete fields["queueOffset"];

@@ -15,6 +15,9 @@ export function encodeProperties(properties: Readonly<Record<string, string>>): 
   for (const name in properties) {
     if (!Object.hasOwn(properties, name)) continue;
     const value = properties[name]!;
+    if (typeof value !== "string") {
+      throw new ArgumentError(`Cannot encode property ${JSON.stringify(name)}: its value is no string`);
+    }
     if (name.includes(NAME_VALUE) || name.includes(PROPERTY) || value.includes(PROPERTY)) throw unwritable(name);
     text += name + NAME_VALUE + value + PROPERTY;
   }

@@ -1,14 +1,6 @@
 import { RequestCode } from "./codes.ts";
 import type { Request } from "./command.ts";
-import {
-  type ExtFields,
-  optionalBoolean,
-  optionalInt,
-  optionalText,
-  requireInt,
-  requireLong,
-  requireText,
-} from "./fields.ts";
+import { type ExtFields, optionalBoolean, optionalText, requireInt, requireLong, requireText } from "./fields.ts";
 
 /** Asks the broker to deliver a message to its group again, later. */
 export interface SendBack {

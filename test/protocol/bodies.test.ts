@@ -3,7 +3,7 @@ import { FrameError } from "../../client/errors.ts";
 import { decodeCluster, encodeCluster } from "../../client/protocol/cluster.ts";
 import { decodeConsumerList, encodeConsumerList } from "../../client/protocol/consumer_list.ts";
 import { decodeHeartbeat, encodeHeartbeat } from "../../client/protocol/heartbeat.ts";
-import { JsonObject, parseJson, writeJson } from "../../client/protocol/json.ts";
+import { type JsonObject, parseJson, writeJson } from "../../client/protocol/json.ts";
 import { decodeRoute, encodeRoute, routeRequest } from "../../client/protocol/route.ts";
 import { decodeText, encodeText } from "../../client/protocol/text.ts";
 import { bodyVersions, readFrames, readLines } from "./vectors.ts";

@@ -1,0 +1,272 @@
+import * as abi from "../core-as/abi.ts";
+import { allocateQueues, type AllocateStrategy } from "./allocate.ts";
+import { bytes as plainBytes } from "./body_codec.ts";
+import { Core, CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX, CORE_MEMORY_MIN } from "./core.ts";
+import { ArgumentError, CoreError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
+import type { Host } from "./host.ts";
+import type { Message, MessageExt, MessageQueue } from "./message.ts";
+import { type BatchElement, decodeBatch, encodeBatch } from "./protocol/batch.ts";
+import { decodeCommand, encodeCommand, type RemotingCommand } from "./protocol/command.ts";
+import { FrameStream } from "./protocol/frame_stream.ts";
+import { recordsOfBatch } from "./protocol/inner_batch.ts";
+import { isRetryTopic } from "./protocol/names.ts";
+import { encodeProperties } from "./protocol/properties.ts";
+import { KEY_SEPARATOR, KEYS, SHARDING_KEY, TAGS, WAIT } from "./protocol/property_names.ts";
+import { decodeRecord } from "./protocol/record.ts";
+import { QUEUE_ID_AT } from "./protocol/record_layout.ts";
+import { walkRecords } from "./protocol/record_walk.ts";
+import { COMPRESSED, compressionOf } from "./protocol/sys_flag.ts";
+import { MessageBatch, PulledMessage } from "./pulled_message.ts";
+
+/** The wire format without a client: no sockets, no timers. */
+export interface RemotingCodec {
+  /** One whole frame. A code above 32767 always gets a JSON header. */
+  encode(command: RemotingCommand): Uint8Array;
+  /** One whole frame. Throws `FrameError` on anything that breaks the protocol. */
+  decode(frame: Uint8Array): RemotingCommand;
+  /** A decoder for a byte stream: chunks of any size go in, whole commands come out. `maxFrameBytes` is 16 MiB unless given. */
+  stream(options?: { maxFrameBytes?: number }): CommandStream;
+  /**
+   * The messages of a pull body; elements of inner batches are messages of their own. A compressed body is inflated when it
+   * is first read. Throws `FrameError` when a record is broken or, unless `checkCrc` is false, does not match its checksum.
+   */
+  decodeMessages(body: Uint8Array, options?: { checkCrc?: boolean }): MessageExt[];
+  /**
+   * The body of a batch. All messages have one topic and one `waitStoreMsgOK`, and no delay. They get no unique ids: the
+   * broker adds them, or set the property UNIQ_KEY.
+   */
+  encodeBatch(messages: readonly Message[]): Uint8Array;
+  /** CRC-32, as an unsigned number; `seed` is that of the bytes before. */
+  crc32(bytes: Uint8Array, seed?: number): number;
+  /** The queues that are `clientId`'s; both lists are sorted. */
+  allocate(
+    strategy: AllocateStrategy,
+    group: string,
+    clientId: string,
+    queues: readonly MessageQueue[],
+    clientIds: readonly string[],
+  ): readonly MessageQueue[];
+}
+
+export interface CommandStream {
+  /**
+   * The commands that are whole with this chunk. A broken frame is a `FrameError`: of this call when nothing came before it,
+   * otherwise of the next; after it the stream is over.
+   */
+  feed(chunk: Uint8Array): RemotingCommand[];
+}
+
+export interface CodecOptions {
+  /** Memory of the codec's core, in MiB of address space: 1 to 1024, 128 unless given. What does not fit is done without it. */
+  coreMemory?: number;
+  /** Only where a runtime cannot compile bytes: the module of "rocketmq-wasm/core.wasm". */
+  core?: WebAssembly.Module;
+}
+
+/** Longest body after decompression: four times the largest message. */
+const BODY_MAX = 16_777_216;
+
+/** A codec on a host, of which it needs the core and inflating. */
+export function createCodecWith(
+  host: Pick<Host, "core" | "inflate" | "crc32">,
+  options: CodecOptions = {},
+): RemotingCodec {
+  const { coreMemory = CORE_MEMORY_DEFAULT, core = host.core } = options;
+  if (!Number.isInteger(coreMemory) || coreMemory < CORE_MEMORY_MIN || coreMemory > CORE_MEMORY_MAX) {
+    throw new ArgumentError(`coreMemory must be ${CORE_MEMORY_MIN}..${CORE_MEMORY_MAX} MiB, got ${coreMemory}`);
+  }
+  return new CoreCodec(host, openCore(core, coreMemory));
+}
+
+/** A module of somebody else's has other imports or exports, or none. */
+function openCore(module: WebAssembly.Module, coreMemory: number): Core {
+  try {
+    return new Core(module, coreMemory);
+  } catch (cause) {
+    if (isRocketMQError(cause)) throw cause;
+    throw new CoreError("Cannot use this module as core: it is not rocketmq-wasm/core.wasm", { cause });
+  }
+}
+
+class CoreCodec implements RemotingCodec {
+  readonly #host: Pick<Host, "inflate" | "crc32">;
+  readonly #core: Core;
+
+  constructor(host: Pick<Host, "inflate" | "crc32">, core: Core) {
+    this.#host = host;
+    this.#core = core;
+  }
+
+  encode(command: RemotingCommand): Uint8Array {
+    return encodeCommand(command);
+  }
+
+  decode(frame: Uint8Array): RemotingCommand {
+    return decodeCommand(frame);
+  }
+
+  stream({ maxFrameBytes }: { maxFrameBytes?: number } = {}): CommandStream {
+    return new Commands(new FrameStream(maxFrameBytes));
+  }
+
+  decodeMessages(body: Uint8Array, { checkCrc = true }: { checkCrc?: boolean } = {}): MessageExt[] {
+    // The messages read from a copy: the caller's bytes stay the caller's.
+    const batch = new MessageBatch(body.slice(), this.#walk(body, checkCrc));
+    const messages: MessageExt[] = [];
+    for (let row = 0; row < batch.count; row++) {
+      checkStatus(batch, row);
+      if (batch.kind(row) === abi.ROW_BATCH) messages.push(...this.#unwrap(batch, row));
+      else messages.push(this.#message(batch, row));
+    }
+    return messages;
+  }
+
+  encodeBatch(messages: readonly Message[]): Uint8Array {
+    checkBatch(messages);
+    return encodeBatch(messages.map((message): BatchElement => ({
+      flag: 0,
+      body: message.body,
+      properties: encodeProperties(propertiesOf(message)),
+    })));
+  }
+
+  crc32(bytes: Uint8Array, seed = 0): number {
+    return seed === 0 && this.#host.crc32 ? this.#host.crc32(bytes) : this.#core.crc32(bytes, seed);
+  }
+
+  allocate(
+    strategy: AllocateStrategy,
+    group: string,
+    clientId: string,
+    queues: readonly MessageQueue[],
+    clientIds: readonly string[],
+  ): readonly MessageQueue[] {
+    return allocateQueues(this.#core, strategy, group, clientId, queues, clientIds);
+  }
+
+  /** All rows of a body, from the core when it has a block for it. */
+  #walk(body: Uint8Array, checkCrc: boolean): Uint8Array {
+    const core = this.#core;
+    const block = body.length === 0 ? 0 : core.allocateBlock(body.length);
+    if (block === 0) return walkRecords(body, checkCrc);
+    try {
+      core.write(block, body);
+      const tables: Uint8Array[] = [];
+      for (let from = 0; from < body.length; from = core.walkedTo) {
+        const count = core.walkAt(block, body.length, from, checkCrc);
+        const table = new Uint8Array(count * abi.ROW_SIZE);
+        core.copyRows(count, table, 0);
+        tables.push(table);
+      }
+      return concat(tables);
+    } finally {
+      core.freeBlock(block);
+    }
+  }
+
+  #message(batch: MessageBatch, row: number): MessageExt {
+    const topic = batch.text(batch.u32(row, abi.ROW_TOPIC), batch.u16(row, abi.ROW_TOPIC_LEN));
+    const queueId = batch.records.getInt32(batch.u32(row, abi.ROW_RECORD) + QUEUE_ID_AT);
+    // A record does not say which broker it came from.
+    const queue: MessageQueue = { topic, brokerName: "", queueId };
+    return new PulledMessage(batch, row, queue, { host: this.#host, codec: plainBytes, maxBodyBytes: BODY_MAX });
+  }
+
+  /** The messages of an inner batch that the walk left whole: compressed, or with very many elements. */
+  #unwrap(batch: MessageBatch, row: number): MessageExt[] {
+    const outer = decodeRecord(batch.bytes, batch.u32(row, abi.ROW_RECORD));
+    const records = recordsOfBatch(outer, decodeBatch(this.#inflated(outer.sysFlag, outer.body)));
+    const inner = new MessageBatch(records, walkRecords(records, false));
+    return Array.from({ length: inner.count }, (_, index) => this.#message(inner, index));
+  }
+
+  #inflated(sysFlag: number, body: Uint8Array): Uint8Array {
+    if ((sysFlag & COMPRESSED) === 0) return body;
+    const type = compressionOf(sysFlag);
+    if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
+    if (type === "LZ4") throw new UnsupportedError("Cannot read an inner batch that was compressed with LZ4");
+    const inflated = this.#host.inflate(type, body, BODY_MAX, false);
+    if (inflated instanceof Uint8Array) return inflated;
+    throw new UnsupportedError("Cannot read a compressed inner batch here: this runtime inflates only asynchronously");
+  }
+}
+
+class Commands implements CommandStream {
+  readonly #frames: FrameStream;
+  /** Found behind commands that had to be handed out first. */
+  #failure: unknown;
+
+  constructor(frames: FrameStream) {
+    this.#frames = frames;
+  }
+
+  feed(chunk: Uint8Array): RemotingCommand[] {
+    if (this.#failure !== undefined) throw this.#failure;
+    const commands: RemotingCommand[] = [];
+    try {
+      this.#frames.feed(chunk, (frame) => commands.push(decodeCommand(frame)));
+    } catch (error) {
+      this.#failure = error;
+      if (commands.length === 0) throw error;
+    }
+    return commands;
+  }
+}
+
+const STATUS: Readonly<Record<number, string>> = {
+  [abi.ROW_BAD_CRC]: "does not match its checksum",
+  [abi.ROW_BAD_RECORD]: "contradicts itself in its magic or its lengths",
+  [abi.ROW_BAD_REST]: "has a size that makes no sense",
+};
+
+function checkStatus(batch: MessageBatch, row: number): void {
+  const wrong = STATUS[batch.status(row)];
+  if (wrong) throw new FrameError(`The record at ${batch.u32(row, abi.ROW_RECORD)} of a pull body ${wrong}`);
+}
+
+function checkBatch(messages: readonly Message[]): void {
+  const first = messages[0];
+  if (!first) throw new ArgumentError("Cannot encode a batch of no messages");
+  const { topic } = first;
+  if (isRetryTopic(topic)) throw new ArgumentError(`Cannot encode a batch for retry topic "${topic}"`, { topic });
+  for (const message of messages) {
+    if (!(message.body instanceof Uint8Array)) {
+      throw new ArgumentError("Cannot encode a batch: a body is no Uint8Array", { topic });
+    }
+    if (message.topic !== topic) {
+      throw new ArgumentError(`Cannot encode a batch for topics "${topic}" and "${message.topic}": it has one`, {
+        topic,
+      });
+    }
+    if ((message.waitStoreMsgOK ?? true) !== (first.waitStoreMsgOK ?? true)) {
+      throw new ArgumentError("Cannot encode a batch of messages that differ in waitStoreMsgOK", { topic });
+    }
+    if (message.delayTimeLevel || message.deliverAt) {
+      throw new ArgumentError("Cannot encode a batch with a delayed message", { topic });
+    }
+  }
+}
+
+/** What a message says about itself, as properties. */
+function propertiesOf(message: Message): Record<string, string> {
+  const { tags, keys, shardingKey, waitStoreMsgOK = true } = message;
+  const joined = typeof keys === "string" ? keys : keys?.join(KEY_SEPARATOR);
+  return {
+    ...message.properties,
+    ...(joined ? { [KEYS]: joined } : {}),
+    ...(tags ? { [TAGS]: tags } : {}),
+    ...(shardingKey ? { [SHARDING_KEY]: shardingKey } : {}),
+    [WAIT]: String(waitStoreMsgOK),
+  };
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0]!;
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -81,6 +81,7 @@ export function takeBlock(size: u32, owner: u32): u32 {
   }
   store<u8>(tree + node, 0);
   const page = (node << order) - (1 << rootOrder);
+  assert(page < pages && load<u8>(blocks + page) == 0);
   store<u8>(blocks + page, owner << OWNER_BITS | order);
   control().bytesInUse += <u32> abi.BLOCK_MIN << order;
   tellParents(node, order);
@@ -95,6 +96,7 @@ export function giveBlock(block: u32, owner: u32): void {
   store<u8>(blocks + page, 0);
   control().bytesInUse -= <u32> abi.BLOCK_MIN << order;
   const node = ((1 << rootOrder) + page) >> order;
+  assert(load<u8>(tree + node) == 0);
   store<u8>(tree + node, order + 1);
   tellParents(node, order);
 }

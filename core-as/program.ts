@@ -160,6 +160,7 @@ export function encode(entry: Submission): void {
   const start = endOf(segment);
   const end = runProgram(changetype<Program>(entry.handle), start + FRAME_HEAD, entry.token, <i64> entry.value);
   const head = <u32> (end - start);
+  assert(head == exactly(changetype<Program>(entry.handle), <u32> textOf(entry), entry.token, <i64> entry.value));
   store<u32>(start, bswap(head - 4 + entry.len));
   store<u32>(start, bswap((head - FRAME_HEAD) | changetype<Program>(entry.handle).kind), 4);
   segment.length += head + (isApart(entry) ? 0 : entry.len);
@@ -171,11 +172,9 @@ function whyNot(entry: Submission): i32 {
   if (!isBlock(entry.handle, OWNER_PROGRAM)) return abi.E_BAD_HANDLE;
   if (!isBlock(entry.ptr, OWNER_SEGMENT)) return abi.E_BAD_POINTER;
   const program = changetype<Program>(entry.handle);
-  const args: u32 = entry.flags & abi.ENCODE_COUNT_MASK;
-  if (args != program.arguments) return abi.E_BAD_ARGUMENT;
+  if (<u32> (entry.flags & abi.ENCODE_COUNT_MASK) != program.arguments) return abi.E_BAD_ARGUMENT;
   if (!(abs<f64>(entry.value) <= INTEGER_MOST) || trunc<f64>(entry.value) != entry.value) return abi.E_BAD_ARGUMENT;
-  let text: u64 = 0;
-  for (let i: u32 = 0; i < args; i++) text += load<u32>(ARGUMENT_LENGTHS + (i << 2));
+  const text = textOf(entry);
   if (text > <u64> abi.ARGUMENT_BYTES) return abi.E_BAD_ARGUMENT;
 
   const inside: u64 = isApart(entry) ? 0 : entry.len;
@@ -186,6 +185,14 @@ function whyNot(entry: Submission): i32 {
   head = exactly(program, <u32> text, entry.token, <i64> entry.value);
   if (head + entry.len > <u64> abi.FRAME_MAX) return abi.E_FRAME_TOO_LARGE;
   return head + inside <= room ? 0 : abi.E_NO_ROOM;
+}
+
+/** Bytes of all arguments. */
+function textOf(entry: Submission): u64 {
+  const args: u32 = entry.flags & abi.ENCODE_COUNT_MASK;
+  let text: u64 = 0;
+  for (let i: u32 = 0; i < args; i++) text += load<u32>(ARGUMENT_LENGTHS + (i << 2));
+  return text;
 }
 
 function isApart(entry: Submission): bool {

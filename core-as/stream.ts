@@ -111,6 +111,7 @@ export function feed(entry: Submission): void {
 function cut(connection: Connection): i32 {
   while (true) {
     const start = connection.start, here = connection.end - start;
+    assert(start <= connection.end && connection.end <= connection.limit);
     if (here < 4) return abi.FEED_DONE;
     const length = be32(start);
     if (length > LENGTH_MOST) return abi.E_FRAME_TOO_LARGE;

@@ -157,9 +157,10 @@ export function mutatedBytes(random: Random, bytes: Uint8Array): Uint8Array {
   let damaged = [...bytes];
   for (let times = 1 + random.below(3); times > 0; times--) {
     const at = random.below(damaged.length + 1);
-    if (random.once(2)) damaged[at] = random.pick([0, 1, 127, 128, 255, random.below(256)]);
-    else if (random.once(2)) damaged.splice(at, random.below(5));
-    else damaged = damaged.slice(0, random.once(3) ? at : undefined);
+    const way = random.below(4);
+    if (way < 2) damaged[at] = random.pick([0, 1, 127, 128, 255, random.below(256)]);
+    else if (way === 2) damaged.splice(at, random.below(5));
+    else damaged = damaged.slice(0, at);
   }
   return Uint8Array.from(damaged);
 }

@@ -24,7 +24,8 @@ export function randomRecord(random: Random): Uint8Array {
     body: batch === 0xc0 ? randomElements(random) : random.bytes(random.below(random.once(8) ? 900 : 40)),
     properties: randomProperties(random),
     ...(random.once(5) ? { bodyCRC: random.bits() } : {}),
-    ...(random.once(8) ? { trailing: random.bytes(random.below(20)) } : {}),
+    // Bytes that a walk too far would take for separators.
+    ...(random.once(8) ? { trailing: random.bytes(random.below(20)).fill(2, 0, random.below(3)) } : {}),
   });
 }
 

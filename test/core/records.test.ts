@@ -134,8 +134,13 @@ describe("properties", () => {
 
   test("what follows the properties is not read as one of them", () => {
     const core = openCore();
-    const next = recordBytes({ trailing: text.encode("TAGS\x01x\x02"), properties: "A\x01b" });
-    expect(walkAll(core, next)[0]).toMatchObject({ tags: 0, tagsLength: 0 });
+    for (let length = 1; length < 40; length++) {
+      for (const trailing of ["\x02", "v\x02", "\x02TAGS\x01x\x02", "TAGS\x01x\x02"]) {
+        const tags = "t".repeat(length);
+        const record = recordBytes({ trailing: text.encode(trailing), properties: `TAGS\x01${tags}` });
+        expect(read(record, walkAll(core, record)[0]!).tags).toBe(tags);
+      }
+    }
   });
 });
 

@@ -160,7 +160,9 @@ export class Core {
 
   openConnection(): number {
     const result = this.#command(abi.OP_CONNECTION_OPEN);
-    if (result === abi.E_NO_ROOM) throw new OverloadError("Cannot open a connection: no room for its inbox in the core's memory");
+    if (result === abi.E_NO_ROOM) {
+      throw new OverloadError("Cannot open a connection: no room for its inbox in the core's memory");
+    }
     this.#check(abi.OP_CONNECTION_OPEN, result);
     return this.#i32[(this.#entry + abi.SUBMISSION_HANDLE) >> 2]! >>> 0;
   }
@@ -211,8 +213,12 @@ export class Core {
   }
 
   #refuse(result: number): never {
-    if (result === abi.E_FRAME_TOO_LARGE) throw new FrameError(`A frame is longer than ${abi.FRAME_MAX} bytes, or is not a frame`);
-    if (result === abi.E_BAD_FRAME) throw new FrameError("A frame's lengths contradict each other, or its header kind is unknown");
+    if (result === abi.E_FRAME_TOO_LARGE) {
+      throw new FrameError(`A frame is longer than ${abi.FRAME_MAX} bytes, or is not a frame`);
+    }
+    if (result === abi.E_BAD_FRAME) {
+      throw new FrameError("A frame's lengths contradict each other, or its header kind is unknown");
+    }
     throw new CoreError(`The core refused to read: ${result}`);
   }
 
@@ -280,7 +286,9 @@ export class Core {
     let kind = serializeType === "ROCKETMQ" ? abi.PROGRAM_BINARY : 0;
     for (const [literal, hole] of steps) {
       const bytes = typeof literal === "string" ? encoder.encode(literal) : literal;
-      if (at + abi.STEP_HEADER + bytes.length > end) throw new ArgumentError("Cannot compile a header: it is longer than 64 KiB");
+      if (at + abi.STEP_HEADER + bytes.length > end) {
+        throw new ArgumentError("Cannot compile a header: it is longer than 64 KiB");
+      }
       store16(this.#u8, at, hole | kind);
       store16(this.#u8, at + 2, bytes.length);
       this.#u8.set(bytes, at + abi.STEP_HEADER);
@@ -353,7 +361,9 @@ export class Core {
     const bodyLength = body ? body.length : 0;
     const result = this.#command(abi.OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
     if (result === abi.E_NO_ROOM) return false;
-    if (result === abi.E_FRAME_TOO_LARGE) throw new ArgumentError(`Cannot send a frame of more than ${abi.FRAME_MAX} bytes`);
+    if (result === abi.E_FRAME_TOO_LARGE) {
+      throw new ArgumentError(`Cannot send a frame of more than ${abi.FRAME_MAX} bytes`);
+    }
     this.#check(abi.OP_ENCODE, result);
     if (body && !apart) this.#u8.set(body, result);
     return true;
@@ -468,7 +478,9 @@ export class Core {
 
   #put(result: number): number {
     if (result === abi.E_QUEUE_FULL || result === abi.E_NO_ROOM) {
-      throw new OverloadError(`Cannot keep more offsets in one process queue: ${result === abi.E_NO_ROOM ? "no room" : "it is full"}`);
+      throw new OverloadError(
+        `Cannot keep more offsets in one process queue: ${result === abi.E_NO_ROOM ? "no room" : "it is full"}`,
+      );
     }
     this.#check(abi.OP_QUEUE_PUT, result);
     return result;
@@ -513,7 +525,12 @@ export class Core {
   }
 
   /** Which neighbours in order are client `index`'s: the first queue's index and their number. */
-  allocate(strategy: number, queues: number, clients: number, index: number): { readonly start: number; readonly count: number } {
+  allocate(
+    strategy: number,
+    queues: number,
+    clients: number,
+    index: number,
+  ): { readonly start: number; readonly count: number } {
     this.#must(abi.OP_ALLOCATE, queues, 0, clients, 0, strategy, index);
     return { start: this.#answerPtr(), count: this.#answerLength() };
   }
@@ -578,7 +595,9 @@ export class Core {
       this.#drive();
     } catch (cause) {
       const code = i32[abi.PANIC_CODE >> 2], detail = i32[abi.PANIC_DETAIL >> 2];
-      this.#failure = new CoreError(`The core broke down in command ${opcode}: panic ${code}, detail ${detail}`, { cause });
+      this.#failure = new CoreError(`The core broke down in command ${opcode}: panic ${code}, detail ${detail}`, {
+        cause,
+      });
       throw this.#failure;
     }
     return i32[word + (abi.SUBMISSION_RESULT >> 2)]!;

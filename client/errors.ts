@@ -55,7 +55,9 @@ export abstract class RocketMQError extends Error {
 
 function causeToJSON(cause: unknown): unknown {
   if (isRocketMQError(cause)) return cause.toJSON();
-  if (cause instanceof AggregateError) return { name: cause.name, message: cause.message, errors: cause.errors.map(causeToJSON) };
+  if (cause instanceof AggregateError) {
+    return { name: cause.name, message: cause.message, errors: cause.errors.map(causeToJSON) };
+  }
   if (cause instanceof Error) return { name: cause.name, message: cause.message };
   return cause;
 }
@@ -111,7 +113,10 @@ export class BrokerError extends RocketMQError {
   readonly responseCode: number;
   readonly remark: string;
 
-  constructor(message: string, { responseCode, remark, ...detail }: ErrorDetail & { responseCode: number; remark: string }) {
+  constructor(
+    message: string,
+    { responseCode, remark, ...detail }: ErrorDetail & { responseCode: number; remark: string },
+  ) {
     super(message, detail);
     this.responseCode = responseCode;
     this.remark = remark;

@@ -13,7 +13,12 @@ export interface Host {
    * Synchronous, whatever the size, unless `mayWait`: then bodies over 64 KiB leave the event loop. Without a synchronous
    * way always a promise. More than `maxLength` bytes is an error: bombs end here.
    */
-  inflate(type: CompressionType, bytes: Uint8Array, maxLength: number, mayWait: boolean): Uint8Array | Promise<Uint8Array>;
+  inflate(
+    type: CompressionType,
+    bytes: Uint8Array,
+    maxLength: number,
+    mayWait: boolean,
+  ): Uint8Array | Promise<Uint8Array>;
   deflate(type: CompressionType, bytes: Uint8Array, level: number): Uint8Array | Promise<Uint8Array>;
   hmacSha1(key: Uint8Array, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
   /** A CRC-32 faster than the core's, where the runtime has one. */

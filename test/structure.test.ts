@@ -23,11 +23,12 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Layers of `client/`, lowest first. A file uses its own folder and the layers below. */
 const layers: readonly RegExp[] = [
-  /^client\/(host|errors|core|options|message)\.ts$/,
+  /^client\/(host|errors|core|message|body_codec)\.ts$/,
   own("client/protocol"),
   own("client/remoting"),
+  /^client\/(options|events|pulled_message)\.ts$/,
   own("client/route"),
-  /^client\/instance\.ts$/,
+  /^client\/(instance|client)\.ts$/,
   /^client\/(producer|consumer|admin)\//,
   /^client\/[^/]+\.ts$/,
 ];

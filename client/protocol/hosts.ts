@@ -23,9 +23,9 @@ export function ipText(bytes: Uint8Array, at = 0, length = bytes.length): string
 
 /** The inverse of `hostText`; a leading "/", as Java prints socket addresses, is ignored. Throws `ArgumentError`. */
 export function parseHost(text: string): HostBytes {
-  const split = text.lastIndexOf(":");
-  const port = Number(text.slice(split + 1));
-  if (split < 1 || !/^-?\d+$/.test(text.slice(split + 1)) || port !== (port | 0)) throw wrong(text);
+  const split = text.lastIndexOf(":"), digits = text.slice(split + 1);
+  const port = PORT.test(digits) ? Number(digits) : NaN;
+  if (split < 1 || port !== (port | 0)) throw wrong(text);
   return { ip: parseIp(text.slice(text.startsWith("/") ? 1 : 0, split)), port };
 }
 
@@ -37,11 +37,28 @@ export function parseIp(text: string): Uint8Array {
   return ip;
 }
 
+const PORT = /^-?\d{1,10}$/;
+
+/** Four decimal numbers of one to three digits. */
 function parseV4(text: string): Uint8Array | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return undefined;
-  return Uint8Array.from(parts, Number);
+  const ip = new Uint8Array(4);
+  let part = 0, number = 0, digits = 0;
+  for (let i = 0; i <= text.length; i++) {
+    const digit = i < text.length ? text.charCodeAt(i) - 48 : DOT;
+    if (digit >= 0 && digit <= 9) {
+      number = number * 10 + digit;
+      if (++digits > 3) return undefined;
+      continue;
+    }
+    if (digit !== DOT || digits === 0 || number > 255 || part === 4) return undefined;
+    ip[part++] = number;
+    number = digits = 0;
+  }
+  return part === 4 ? ip : undefined;
 }
+
+/** "." as a digit. */
+const DOT = 46 - 48;
 
 function parseV6(text: string): Uint8Array | undefined {
   const zone = text.indexOf("%");

@@ -120,6 +120,16 @@ class Parser {
   }
 
   #string(): string {
+    const text = this.#text, from = this.#at + 1;
+    const end = text.indexOf(text[this.#at]!, from);
+    const value = end < 0 ? "\\" : text.slice(from, end);
+    if (value.includes("\\")) return this.#escaped();
+    this.#at = end + 1;
+    return value;
+  }
+
+  /** A string with escapes in it, or without an end. */
+  #escaped(): string {
     const text = this.#text;
     const quote = text.charCodeAt(this.#at);
     let from = ++this.#at;
@@ -156,6 +166,7 @@ class Parser {
     const at = this.#at;
     const digits = this.#match(NUMBER);
     if (digits === undefined) throw this.#broken("a number");
+    if (digits.length <= SAFE_DIGITS && WHOLE.test(digits)) return digits === "-0" ? 0 : Number(digits);
     const number = Number(digits);
     if (Number.isSafeInteger(number)) return number === 0 ? 0 : number;
     const whole = !/[.eE]/.test(digits);
@@ -185,6 +196,10 @@ class Parser {
     return new FrameError(`JSON text is broken at ${this.#at}: expected ${wanted}, found ${found}`);
   }
 }
+
+/** So many characters are below 2^53, the sign included. */
+const SAFE_DIGITS = 15;
+const WHOLE = /^-?\d+$/;
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 const HEX = /^[0-9a-fA-F]+$/;

@@ -1,0 +1,52 @@
+/** Turns a typed value into a body and back. */
+export interface Codec<T> {
+  encode(value: T, topic: string): Uint8Array;
+  decode(body: Uint8Array, topic: string): T;
+}
+
+/** Any object with `parse`, or a Standard Schema. */
+export type Schema<T> =
+  | { parse(value: unknown): T }
+  | {
+    readonly "~standard": {
+      validate(
+        value: unknown,
+      ):
+        | { readonly value: T }
+        | { readonly issues: readonly unknown[] }
+        | PromiseLike<unknown>;
+    };
+  };
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Bodies as they are. */
+export const bytes: Codec<Uint8Array> = { encode: (value) => value, decode: (body) => body };
+
+/** UTF-8 text; a body that is not UTF-8 is a `CodecError`. */
+export const text: Codec<string> = {
+  encode: (value) => encoder.encode(value),
+  decode: (body) => decoder.decode(body),
+};
+
+/** JSON, checked by `schema` in both directions when there is one. */
+export function json<T = unknown>(schema?: Schema<T>): Codec<T> {
+  const check = schema ? (value: unknown) => checked(schema, value) : (value: unknown) => value as T;
+  return {
+    encode(value) {
+      const written = JSON.stringify(check(value));
+      if (written === undefined) throw new TypeError("The value has no JSON");
+      return encoder.encode(written);
+    },
+    decode: (body) => check(JSON.parse(decoder.decode(body))),
+  };
+}
+
+function checked<T>(schema: Schema<T>, value: unknown): T {
+  if ("parse" in schema) return schema.parse(value);
+  const result = schema["~standard"].validate(value);
+  if ("then" in result) throw new TypeError("A schema that validates asynchronously cannot be a codec");
+  if ("issues" in result && result.issues) throw new AggregateError(result.issues, "The value does not fit its schema");
+  return (result as { readonly value: T }).value;
+}

@@ -1,0 +1,206 @@
+import { ArgumentError, UnsupportedError } from "../errors.ts";
+import { reasonOf } from "../events.ts";
+import type { Instance } from "../instance.ts";
+import type { ResolvedPushConsumerOptions } from "../options.ts";
+import type { PulledMessage } from "../pulled_message.ts";
+import type { ConsumeContext, MessageListener } from "./listener.ts";
+import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
+import type { ProcessQueue } from "./process_queue.ts";
+import { sendBack } from "./send_back.ts";
+
+/** A failed message that no broker takes back is handled again after so many ms. */
+const AGAIN_PAUSE = 5_000;
+const DELAY_LEVEL_MAX = 18;
+
+/** Runs handlers: at most `concurrency` at once, queues in turn, the messages of one queue in order of their start. */
+export class ConsumeConcurrently<T> {
+  readonly #instance: Instance;
+  readonly #options: ResolvedPushConsumerOptions<T>;
+  readonly #store: BrokerOffsetStore;
+  /** Queues with messages that wait. */
+  readonly #ready: ProcessQueue<T>[] = [];
+  #listener: MessageListener<T> | undefined;
+  #concurrency: number;
+  #running = 0;
+  #isStopped = false;
+  /** A handler is on the stack. */
+  #calling = 0;
+  /** Handlers that shut their consumer down: nobody waits for them. */
+  #excused = 0;
+  #idle: (() => void) | undefined;
+
+  constructor(instance: Instance, options: ResolvedPushConsumerOptions<T>, store: BrokerOffsetStore) {
+    this.#instance = instance;
+    this.#options = options;
+    this.#store = store;
+    this.#concurrency = options.concurrency;
+  }
+
+  get concurrency(): number {
+    return this.#concurrency;
+  }
+
+  set concurrency(value: number) {
+    if (!Number.isInteger(value) || value < 1) {
+      throw new ArgumentError(`concurrency must be a whole number from 1 on, got ${value}`);
+    }
+    this.#concurrency = value;
+    this.#dispatch();
+  }
+
+  listen(listener: MessageListener<T>): void {
+    this.#listener = listener;
+    this.#dispatch();
+  }
+
+  /** Messages of a queue wait. */
+  arrived(queue: ProcessQueue<T>): void {
+    if (!this.#ready.includes(queue)) this.#ready.push(queue);
+    this.#dispatch();
+  }
+
+  /** No handler is started from now on. Resolves when those that run have ended. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#ready.length = 0;
+    if (this.#calling > 0) this.#excused = 1;
+    if (this.#running <= this.#excused) return Promise.resolve();
+    return new Promise((resolve) => this.#idle = resolve);
+  }
+
+  #dispatch(): void {
+    const listener = this.#listener;
+    while (listener && !this.#isStopped && this.#running < this.#concurrency) {
+      const queue = this.#ready.shift();
+      if (!queue) return;
+      const message = queue.take();
+      if (!message) continue;
+      if (queue.hasPending) this.#ready.push(queue);
+      this.#start(listener, queue, message);
+    }
+  }
+
+  #start(listener: MessageListener<T>, queue: ProcessQueue<T>, message: PulledMessage<T>): void {
+    this.#running++;
+    let work: unknown;
+    const context = new Context(queue);
+    try {
+      const preparing = message.prepare();
+      if (preparing) work = preparing.then(() => this.#call(listener, message, context));
+      else work = this.#call(listener, message, context);
+    } catch (error) {
+      this.#ended(queue, message, context, error);
+      return;
+    }
+    if (isThenable(work)) {
+      work.then(
+        (status) => this.#ended(queue, message, context, undefined, status),
+        (error: unknown) =>
+          this.#ended(queue, message, context, error ?? new Error("The handler rejected with nothing")),
+      );
+    } else {
+      // A synchronous handler ends in a later turn: a thousand of them must not nest.
+      this.#instance.host.defer(() => this.#ended(queue, message, context, undefined, work));
+    }
+  }
+
+  #call(listener: MessageListener<T>, message: PulledMessage<T>, context: ConsumeContext): unknown {
+    this.#calling++;
+    try {
+      return listener.eachMessage(message, context);
+    } finally {
+      this.#calling--;
+    }
+  }
+
+  #ended(queue: ProcessQueue<T>, message: PulledMessage<T>, context: Context, error: unknown, status?: unknown): void {
+    const failure = error ?? nonsense(status);
+    if (failure === undefined && status !== "RECONSUME_LATER") {
+      this.#done(queue, message);
+      this.#left();
+      return;
+    }
+    if (failure !== undefined) {
+      this.#instance.log("warn", "A handler failed", {
+        queue: nameOf(queue.queue),
+        msgId: message.msgId,
+        error: reasonOf(failure),
+      });
+    }
+    void this.#giveBack(queue, message, context.delayLevelWhenNextConsume);
+  }
+
+  /** A handler still counts as running until its message has been given back. */
+  async #giveBack(queue: ProcessQueue<T>, message: PulledMessage<T>, delayLevel: number): Promise<void> {
+    const { consumerGroup, maxReconsumeTimes } = this.#options;
+    try {
+      // Whoever has the queue now gets the message from the broker anyway.
+      if (!queue.isDropped) {
+        const level = isDelayLevel(delayLevel) ? delayLevel : 0;
+        await sendBack(this.#instance, consumerGroup, queue.queue, message, level, maxReconsumeTimes);
+        this.#done(queue, message);
+      }
+    } catch (error) {
+      if (!queue.isDropped) this.#again(queue, message, error);
+    }
+    this.#left();
+  }
+
+  #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
+    this.#instance.report(error);
+    message.failedLocally();
+    const timer = this.#instance.host.clock.setTimer(AGAIN_PAUSE, () => {
+      queue.signal.removeEventListener("abort", cancel);
+      queue.putBack(message);
+      if (!this.#isStopped) this.arrived(queue);
+    });
+    const cancel = (): void => timer.cancel();
+    queue.signal.addEventListener("abort", cancel);
+  }
+
+  #done(queue: ProcessQueue<T>, message: PulledMessage<T>): void {
+    const offset = queue.remove(Number(message.queueOffset));
+    if (offset >= 0) this.#store.update(queue.queue, offset, true);
+  }
+
+  #left(): void {
+    this.#running--;
+    if (this.#isStopped) {
+      if (this.#running <= this.#excused) this.#idle?.();
+    } else {
+      this.#dispatch();
+    }
+  }
+}
+
+class Context implements ConsumeContext {
+  readonly #queue: ProcessQueue<never>;
+  delayLevelWhenNextConsume = 0;
+
+  constructor(queue: ProcessQueue<unknown>) {
+    this.#queue = queue as ProcessQueue<never>;
+  }
+
+  get queue(): ConsumeContext["queue"] {
+    return this.#queue.queue;
+  }
+
+  get signal(): AbortSignal {
+    return this.#queue.signal;
+  }
+
+  reply(): Promise<never> {
+    return Promise.reject(new UnsupportedError("reply() is not supported yet"));
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  value !== null && typeof value === "object" && typeof (value as { then?: unknown }).then === "function";
+
+const isDelayLevel = (level: number): boolean => Number.isInteger(level) && level >= -1 && level <= DELAY_LEVEL_MAX;
+
+/** What a handler returned that means nothing: it has failed. */
+function nonsense(status: unknown): Error | undefined {
+  if (status === undefined || status === "CONSUME_SUCCESS" || status === "RECONSUME_LATER") return undefined;
+  return new ArgumentError(`A handler returned ${JSON.stringify(status) ?? String(status)}, which is not a status`);
+}

@@ -1,0 +1,84 @@
+import { brokerError, type Instance } from "../instance.ts";
+import { RouteError } from "../errors.ts";
+import type { MessageQueue } from "../message.ts";
+import { ResponseCode } from "../protocol/codes.ts";
+import { queryOffsetRequest, readOffset, updateOffsetRequest } from "../protocol/offsets.ts";
+
+const QUERY_TIMEOUT = 5_000;
+const PERSIST_TIMEOUT = 3_000;
+
+/** Offsets of one group, kept at the brokers (`RemoteBrokerOffsetStore`). In between they wait here. */
+export class BrokerOffsetStore {
+  readonly #instance: Instance;
+  readonly #consumerGroup: string;
+  readonly #offsets = new Map<MessageQueue, number>();
+  /** What the broker has been told: an offset that has not moved is not sent again. */
+  readonly #persisted = new Map<MessageQueue, number>();
+
+  constructor(instance: Instance, consumerGroup: string) {
+    this.#instance = instance;
+    this.#consumerGroup = consumerGroup;
+  }
+
+  /** Not yet persisted or not: the newest that is known here, -1 for none. */
+  current(queue: MessageQueue): number {
+    return this.#offsets.get(queue) ?? -1;
+  }
+
+  /** What the group has committed; undefined when nothing. Throws when the broker cannot say. */
+  async read(queue: MessageQueue): Promise<number | undefined> {
+    const addr = this.#addr(queue);
+    const request = queryOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue });
+    const response = await this.#instance.remoting.invoke(addr, request, { timeout: QUERY_TIMEOUT });
+    if (response.code === ResponseCode.QUERY_NOT_FOUND) return undefined;
+    if (response.code !== ResponseCode.SUCCESS) {
+      throw brokerError(`Cannot read the offset of queue ${nameOf(queue)}`, response, addr, queue.topic);
+    }
+    const offset = Number(readOffset(response));
+    if (offset < 0) return undefined;
+    this.#persisted.set(queue, offset);
+    return offset;
+  }
+
+  update(queue: MessageQueue, offset: number, increaseOnly: boolean): void {
+    if (increaseOnly && offset <= this.current(queue)) return;
+    this.#offsets.set(queue, offset);
+  }
+
+  /** Sends what has moved. `await` means two-way: the caller knows that the broker has it. Failures are reported; the next run tries again. */
+  async persist(queues: Iterable<MessageQueue>, timeout = PERSIST_TIMEOUT): Promise<void> {
+    await Promise.all([...queues].map((queue) => this.#persist(queue, timeout)));
+  }
+
+  async #persist(queue: MessageQueue, timeout: number): Promise<void> {
+    const offset = this.#offsets.get(queue);
+    if (offset === undefined || this.#persisted.get(queue) === offset) return;
+    try {
+      const addr = this.#addr(queue);
+      const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);
+      const response = await this.#instance.remoting.invoke(addr, request, {
+        timeout: Math.max(1, Math.min(timeout, PERSIST_TIMEOUT)),
+      });
+      if (response.code !== ResponseCode.SUCCESS) {
+        throw brokerError(`Cannot commit offset ${offset} of queue ${nameOf(queue)}`, response, addr, queue.topic);
+      }
+      this.#persisted.set(queue, offset);
+    } catch (error) {
+      this.#instance.report(error);
+    }
+  }
+
+  /** Forgets a queue that is no longer ours: whoever has it now moves its offset. */
+  remove(queue: MessageQueue): void {
+    this.#offsets.delete(queue);
+    this.#persisted.delete(queue);
+  }
+
+  #addr(queue: MessageQueue): string {
+    const addr = this.#instance.routes.brokerAddr(queue.topic, queue.brokerName, 0, true);
+    if (addr === undefined) throw new RouteError(`Broker ${queue.brokerName} has no address`, { topic: queue.topic });
+    return addr;
+  }
+}
+
+export const nameOf = ({ topic, brokerName, queueId }: MessageQueue): string => `${topic}/${brokerName}/${queueId}`;

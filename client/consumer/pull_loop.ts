@@ -1,0 +1,282 @@
+import * as abi from "../../core-as/abi.ts";
+import { FrameError, isRocketMQError, type RocketMQError } from "../errors.ts";
+import type { Frame } from "../core.ts";
+import type { Timer } from "../host.ts";
+import type { Instance } from "../instance.ts";
+import { brokerError } from "../instance.ts";
+import type { ResolvedPushConsumerOptions } from "../options.ts";
+import { ResponseCode } from "../protocol/codes.ts";
+import { readHeader } from "../protocol/header.ts";
+import {
+  pullArguments,
+  type PullFields,
+  pullProgram,
+  pullRequest,
+  type PullTarget,
+  readPullAnswer,
+} from "../protocol/pull.ts";
+import type { SubscriptionData } from "../protocol/subscription.ts";
+import { PULL_COMMIT_OFFSET, PULL_SUSPEND } from "../protocol/sys_flag.ts";
+import { copyBatch, type MessageBatch, PulledMessage, type Reading, Slabs, unwrapBatch } from "../pulled_message.ts";
+import type { Outgoing } from "../remoting/remoting.ts";
+import type { Credits } from "./credits.ts";
+import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
+import type { ProcessQueue } from "./process_queue.ts";
+
+/** The broker may hold a pull so long, ms; then it answers that there is nothing. */
+const SUSPEND_TIMEOUT = 15_000;
+const PULL_TIMEOUT = 30_000;
+/** Pauses, ms (`DefaultMQPushConsumerImpl`). */
+const FLOW_CONTROL_PAUSE = 50;
+const ERROR_PAUSE = 1_000;
+const BROKER_BUSY_PAUSE = 20;
+const PAUSED_PAUSE = 1_000;
+/** A broker that does not hold pulls is not asked without pause. */
+const EMPTY_PAUSE = 100;
+
+/** What the pull loops of one consumer share. */
+export interface PullContext<T> {
+  readonly instance: Instance;
+  readonly options: ResolvedPushConsumerOptions<T>;
+  readonly store: BrokerOffsetStore;
+  readonly credits: Credits;
+  readonly slabs: Slabs;
+  readonly reading: Reading<T>;
+  subscription(topic: string): SubscriptionData | undefined;
+  readonly isPaused: boolean;
+  /** Messages wait for handlers. */
+  arrived(queue: ProcessQueue<T>): void;
+  /** Pulling of this queue waits for handlers. */
+  heldBack(queue: ProcessQueue<T>): void;
+  /** The broker does not have the offset: the loop has ended, its queue begins elsewhere. */
+  offsetMoved(queue: ProcessQueue<T>, offset: number): void;
+}
+
+/** Pulls one queue, one request at a time, for as long as the queue is ours. */
+export class PullLoop<T> {
+  readonly #context: PullContext<T>;
+  readonly #queue: ProcessQueue<T>;
+  #program = 0;
+  #timer: Timer | undefined;
+  #isHeldBack = false;
+  #asked = 0;
+
+  constructor(context: PullContext<T>, queue: ProcessQueue<T>) {
+    this.#context = context;
+    this.#queue = queue;
+    queue.signal.addEventListener("abort", () => this.#end());
+  }
+
+  /** The next pull, unless something speaks against it; then later. */
+  readonly pull = (): void => {
+    this.#timer = undefined;
+    const queue = this.#queue;
+    if (queue.isDropped) return;
+    if (this.#context.isPaused || queue.isPaused) return this.#later(PAUSED_PAUSE);
+    if (this.#mustWait()) return this.#later(FLOW_CONTROL_PAUSE);
+    queue.lastPull = this.#context.instance.host.clock.monotonic();
+    this.#context.credits.take(this.#send);
+  };
+
+  #later(delay: number): void {
+    if (!this.#queue.isDropped) this.#timer = this.#context.instance.host.clock.setTimer(delay, this.pull);
+  }
+
+  #mustWait(): boolean {
+    const { options } = this.#context;
+    const { count, bytes, span } = this.#queue.state;
+    const isFull = count > options.pullThresholdForQueue || bytes > options.pullThresholdSizeForQueue ||
+      span > options.consumeConcurrentlyMaxSpan;
+    if (isFull && !this.#isHeldBack) this.#context.heldBack(this.#queue);
+    this.#isHeldBack = isFull;
+    return isFull;
+  }
+
+  readonly #send = (): void => {
+    const queue = this.#queue, { instance } = this.#context;
+    const { topic } = queue.queue;
+    const subscription = this.#context.subscription(topic);
+    const addr = instance.routes.brokerAddr(topic, queue.queue.brokerName, queue.brokerId, true);
+    if (queue.isDropped || !subscription || addr === undefined) {
+      this.#context.credits.give();
+      return this.#later(ERROR_PAUSE);
+    }
+    this.#asked = instance.host.clock.monotonic();
+    try {
+      instance.remoting.call(
+        addr,
+        this.#outgoing(subscription),
+        PULL_TIMEOUT,
+        this.#settled,
+        this.#failed,
+        queue.signal,
+      );
+    } catch (error) {
+      this.#context.credits.give();
+      throw error;
+    }
+  };
+
+  #outgoing(subscription: SubscriptionData): Outgoing {
+    const queue = this.#queue, { options, instance, store } = this.#context;
+    const target: PullTarget = {
+      consumerGroup: options.consumerGroup,
+      ...queue.queue,
+      maxMsgNums: options.pullBatchSize,
+      suspendTimeoutMillis: SUSPEND_TIMEOUT,
+    };
+    const committed = store.current(queue.queue);
+    const fields: PullFields = {
+      queueOffset: queue.nextOffset,
+      sysFlag: PULL_SUSPEND | (committed > 0 ? PULL_COMMIT_OFFSET : 0),
+      commitOffset: Math.max(0, committed),
+      subVersion: subscription.subVersion,
+    };
+    const { serializeType } = instance.options;
+    try {
+      this.#program ||= instance.core.program(pullProgram(target, serializeType), serializeType);
+    } catch (error) {
+      if (!isRocketMQError(error) || error.code !== "ROCKETMQ_OVERLOAD") throw error;
+      return pullRequest(target, fields);
+    }
+    return { program: this.#program, value: 0, args: pullArguments(fields) };
+  }
+
+  /** Inside the read callback: what is needed of the frame is copied now. */
+  readonly #settled = (frame: Frame): void => {
+    const { instance, slabs, options, credits } = this.#context;
+    let batch: MessageBatch | undefined;
+    try {
+      if (this.#queue.isDropped) return;
+      const { code } = frame;
+      if (!isPullAnswer(code)) return this.#refused(frame);
+      const answer = readPullAnswer(frame);
+      this.#queue.brokerId = answer.suggestWhichBrokerId;
+      if (code === ResponseCode.PULL_OFFSET_MOVED) {
+        return this.#context.offsetMoved(this.#queue, answer.nextBeginOffset);
+      }
+      if (code === ResponseCode.SUCCESS) batch = copyBatch(instance.core, frame, options.checkCrc, slabs);
+      const mustUnwrap = batch && hasCompressedBatch(batch);
+      if (mustUnwrap) void this.#foundLater(batch!, answer.nextBeginOffset);
+      else this.#found(batch ? this.#messagesOf(batch) : [], answer.nextBeginOffset, code);
+    } catch (error) {
+      this.#failedWith(error);
+    } finally {
+      credits.give();
+    }
+  };
+
+  #found(messages: readonly PulledMessage<T>[], nextBeginOffset: number, code: number = ResponseCode.SUCCESS): void {
+    const queue = this.#queue, { store, options, instance } = this.#context;
+    if (messages.length > 0) {
+      queue.put(
+        messages,
+        messages.map((message) => Number(message.queueOffset)),
+        messages.map((each) => each.storedLength),
+      );
+    }
+    queue.nextOffset = Math.max(queue.nextOffset, nextBeginOffset);
+    // Everything below has been consumed, or was not for us.
+    if (queue.state.count === 0) store.update(queue.queue, queue.nextOffset, true);
+    if (messages.length > 0) this.#context.arrived(queue);
+    const isEmpty = code !== ResponseCode.SUCCESS;
+    const tooFast = isEmpty && instance.host.clock.monotonic() - this.#asked < EMPTY_PAUSE &&
+      code === ResponseCode.PULL_NOT_FOUND;
+    const pause = Math.max(options.pullInterval, tooFast ? EMPTY_PAUSE : 0);
+    if (pause > 0) this.#later(pause);
+    else this.#again();
+  }
+
+  /** In a turn of its own, so that a batch that waited in the socket does not grow the stack. */
+  #again(): void {
+    this.#context.instance.host.defer(this.pull);
+  }
+
+  async #foundLater(batch: MessageBatch, nextBeginOffset: number): Promise<void> {
+    try {
+      const messages: PulledMessage<T>[] = [];
+      for (let row = 0; row < batch.count; row++) {
+        if (batch.status(row) === abi.ROW_OK && batch.kind(row) === abi.ROW_BATCH) {
+          messages.push(...await this.#unwrapped(batch, row));
+        } else {
+          this.#add(batch, row, messages);
+        }
+      }
+      if (!this.#queue.isDropped) this.#found(messages, nextBeginOffset);
+    } catch (error) {
+      this.#failedWith(error);
+    }
+  }
+
+  async #unwrapped(batch: MessageBatch, row: number): Promise<PulledMessage<T>[]> {
+    const { instance, reading } = this.#context;
+    try {
+      return this.#messagesOf(await unwrapBatch(batch, row, reading as Reading<unknown>));
+    } catch (error) {
+      const where = `${nameOf(this.#queue.queue)} at offset ${batch.queueOffset(row)}`;
+      instance.report(new FrameError(`Cannot unwrap a batch of messages in queue ${where}`, { cause: error }));
+      return [];
+    }
+  }
+
+  #messagesOf(batch: MessageBatch): PulledMessage<T>[] {
+    const messages: PulledMessage<T>[] = [];
+    for (let row = 0; row < batch.count; row++) this.#add(batch, row, messages);
+    return messages;
+  }
+
+  /** A bad record is reported alone; a message whose tag only has the same hash is not for us. */
+  #add(batch: MessageBatch, row: number, into: PulledMessage<T>[]): void {
+    const { instance, reading } = this.#context;
+    const { queue, nextOffset } = this.#queue;
+    const status = batch.status(row);
+    if (status !== abi.ROW_OK) {
+      const what = status === abi.ROW_BAD_CRC ? "does not match its checksum" : "cannot be read";
+      const where = status === abi.ROW_BAD_CRC ? ` at offset ${batch.queueOffset(row)}` : "";
+      instance.report(new FrameError(`A record of queue ${nameOf(queue)}${where} ${what}`, { topic: queue.topic }));
+      return;
+    }
+    // A pull into the middle of an inner batch brings the whole of it.
+    if (batch.queueOffset(row) < nextOffset) return;
+    const tags = this.#context.subscription(queue.topic)?.tagsSet ?? [];
+    if (tags.length > 0 && !tags.includes(batch.tags(row))) return;
+    into.push(new PulledMessage(batch, row, queue, reading));
+  }
+
+  #refused(frame: Frame): void {
+    const { code, remark = "" } = readHeader(frame.headerBytes(), frame.serializeType);
+    this.#failedWith(
+      brokerError(`Cannot pull queue ${nameOf(this.#queue.queue)}`, { code, remark }, this.#queue.queue.brokerName),
+    );
+  }
+
+  readonly #failed = (error: RocketMQError): void => {
+    this.#context.credits.give();
+    this.#failedWith(error);
+  };
+
+  #failedWith(error: unknown): void {
+    if (this.#queue.isDropped) return;
+    this.#queue.brokerId = 0;
+    this.#context.instance.report(error);
+    const isBusy = isRocketMQError(error) && "responseCode" in error &&
+      error.responseCode === ResponseCode.FLOW_CONTROL;
+    this.#later(isBusy ? BROKER_BUSY_PAUSE : ERROR_PAUSE);
+  }
+
+  #end(): void {
+    this.#timer?.cancel();
+    if (this.#program !== 0) this.#context.instance.core.freeProgram(this.#program);
+    this.#program = 0;
+  }
+}
+
+const isPullAnswer = (code: number): boolean =>
+  code === ResponseCode.SUCCESS || code === ResponseCode.PULL_NOT_FOUND ||
+  code === ResponseCode.PULL_RETRY_IMMEDIATELY ||
+  code === ResponseCode.PULL_OFFSET_MOVED;
+
+function hasCompressedBatch(batch: MessageBatch): boolean {
+  for (let row = 0; row < batch.count; row++) if (batch.kind(row) === abi.ROW_BATCH) return true;
+  return false;
+}

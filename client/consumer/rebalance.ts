@@ -1,0 +1,45 @@
+import * as abi from "../../core-as/abi.ts";
+import { brokerError, type Instance } from "../instance.ts";
+import type { MessageQueue } from "../message.ts";
+import { ResponseCode } from "../protocol/codes.ts";
+import { consumerListRequest, decodeConsumerList } from "../protocol/consumer_list.ts";
+import { compare, type TopicRoute } from "../route/topic_route.ts";
+
+/** Members of a group as one of its brokers knows them; undefined when it knows nobody, or cannot say. */
+export async function groupMembers(
+  instance: Instance,
+  consumerGroup: string,
+  route: TopicRoute,
+): Promise<string[] | undefined> {
+  const addrs = route.data.brokerDatas.flatMap(({ brokerAddrs }) => [...brokerAddrs.values()]);
+  if (addrs.length === 0) return undefined;
+  const addr = addrs[Math.floor(Math.random() * addrs.length)]!;
+  const { requestTimeout } = instance.options;
+  const response = await instance.remoting.invoke(addr, consumerListRequest(consumerGroup), {
+    timeout: requestTimeout,
+  });
+  if (response.code === ResponseCode.SYSTEM_ERROR) return undefined;
+  if (response.code !== ResponseCode.SUCCESS) {
+    throw brokerError(`Cannot get the members of group "${consumerGroup}"`, response, addr);
+  }
+  return decodeConsumerList(response.body);
+}
+
+/**
+ * This client's queues by the strategy AVG. Every member sorts the same way and so comes to the same shares; one that the
+ * broker does not list yet gets none.
+ */
+export function allocateAveragely(
+  instance: Instance,
+  queues: readonly MessageQueue[],
+  members: readonly string[],
+): MessageQueue[] {
+  const ids = [...new Set(members)].sort(compare);
+  const index = ids.indexOf(instance.clientId);
+  if (index < 0 || queues.length === 0) return [];
+  const sorted = [...queues].sort((one, other) =>
+    compare(one.topic, other.topic) || compare(one.brokerName, other.brokerName) || one.queueId - other.queueId
+  );
+  const { start, count } = instance.core.allocate(abi.STRATEGY_AVG, sorted.length, ids.length, index);
+  return sorted.slice(start, start + count);
+}

@@ -1,0 +1,283 @@
+import { Core } from "./core.ts";
+import { BrokerError, ClosedError, ConnectError, isRocketMQError, type RocketMQError } from "./errors.ts";
+import { type ClientEvents, reasonOf } from "./events.ts";
+import type { Host, Timer } from "./host.ts";
+import type { ResolvedClientOptions } from "./options.ts";
+import { RequestCode, ResponseCode } from "./protocol/codes.ts";
+import type { Response } from "./protocol/command.ts";
+import { type ConsumerData, heartbeatRequest } from "./protocol/heartbeat.ts";
+import { UniqueIds } from "./protocol/ids.ts";
+import { AUTO_CREATE_TOPIC } from "./protocol/names.ts";
+import { decodeNotify } from "./protocol/notify.ts";
+import { routeRequest } from "./protocol/route.ts";
+import { unregisterRequest } from "./protocol/unregister.ts";
+import { NameServers } from "./remoting/name_servers.ts";
+import { Remoting } from "./remoting/remoting.ts";
+import { Routes } from "./route/routes.ts";
+import { MASTER_ID, type TopicRoute } from "./route/topic_route.ts";
+
+/** A producer or a consumer, as its instance sees it. */
+export interface Member {
+  readonly producerGroup?: string;
+  /** What the heartbeat says of a consumer; undefined before it has started. */
+  consumerData?(): ConsumerData | undefined;
+  /** Topics whose routes it needs. */
+  topics?(): Iterable<string>;
+  routeChanged?(route: TopicRoute): void;
+  /** The broker says that members of the group have changed. */
+  membersChanged?(consumerGroup: string): void;
+  /** A broker can be reached again, or for the first time. */
+  brokerConnected?(addr: string): void;
+  /** The instance's own end: the core broke down, or the shared client was shut down. */
+  emit<Name extends keyof ClientEvents & string>(event: Name, detail: ClientEvents[Name]): void;
+}
+
+/** Waiting for one broker to hear a heartbeat or a farewell, ms. */
+const HEARTBEAT_TIMEOUT = 3_000;
+
+/** What producers and consumers of one client share: core, connections, routes, heartbeat, client id. */
+export class Instance {
+  readonly host: Host;
+  readonly options: ResolvedClientOptions;
+  readonly core: Core;
+  readonly remoting: Remoting;
+  readonly nameServers: NameServers;
+  readonly routes: Routes;
+  readonly ids: UniqueIds;
+  readonly #members = new Set<Member>();
+  readonly #brokerVersions = new Map<string, number>();
+  readonly #timers = new Set<Timer>();
+  #clientId = "";
+  #starting: Promise<void> | undefined;
+  #started = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(host: Host, options: ResolvedClientOptions) {
+    this.host = host;
+    this.options = options;
+    this.core = new Core(host.core, options.coreMemory);
+    this.ids = new UniqueIds(() => host.clock.now());
+    this.remoting = new Remoting({
+      host,
+      core: this.core,
+      serializeType: options.serializeType,
+      connectTimeout: options.connectTimeout,
+      onConnect: (addr, localAddress) => this.#connected(addr, localAddress),
+      onDisconnect: (addr, error) => this.#tell("disconnect", error ? { addr, error } : { addr }),
+      onError: (error) => this.report(error),
+    });
+    this.nameServers = new NameServers({
+      remoting: this.remoting,
+      clock: host.clock,
+      source: options.namesrvAddr,
+      onError: (error) => this.report(error),
+    });
+    this.routes = new Routes({
+      nameServers: this.nameServers,
+      requestTimeout: options.requestTimeout,
+      changed: (route) => this.#routeChanged(route),
+      onError: (error) => this.report(error),
+    });
+    this.remoting.handle(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ({ extFields }) => {
+      const { consumerGroup } = decodeNotify(extFields);
+      for (const member of this.#members) member.membersChanged?.(consumerGroup);
+      return undefined;
+    });
+  }
+
+  /** Empty until the first connection is made. */
+  get clientId(): string {
+    return this.#clientId;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  get isStarted(): boolean {
+    return this.#started && !this.#closing;
+  }
+
+  get hasMembers(): boolean {
+    return this.#members.size > 0;
+  }
+
+  join(member: Member): void {
+    this.#members.add(member);
+  }
+
+  leave(member: Member): void {
+    this.#members.delete(member);
+  }
+
+  /** Makes sure that a name server answers, so that the client has an address and an id. A failed start can be tried again. */
+  start(timeout: number, signal?: AbortSignal): Promise<void> {
+    if (this.#closing) return Promise.reject(new ClosedError("Cannot start: the client was closed"));
+    if (this.#started) return Promise.resolve();
+    return this.#starting ??= this.#start(timeout, signal).finally(() => this.#starting = undefined);
+  }
+
+  async #start(timeout: number, signal?: AbortSignal): Promise<void> {
+    const request = routeRequest(AUTO_CREATE_TOPIC);
+    await this.nameServers.invoke(request, signal ? { timeout, signal } : { timeout });
+    if (this.#closing) throw new ClosedError("Cannot start: the client was closed");
+    this.#started = true;
+    const { pollNameServerInterval, heartbeatBrokerInterval } = this.options;
+    this.every(pollNameServerInterval, () => this.routes.refresh(this.#topics()));
+    this.every(heartbeatBrokerInterval, () => this.heartbeat());
+  }
+
+  /** Runs `task` again and again, each time `interval` ms after the last run has ended. Ends with the instance. */
+  every(interval: number, task: () => Promise<unknown> | void): Timer {
+    let timer: Timer;
+    let ended = false;
+    const own: Timer = {
+      cancel: () => {
+        ended = true;
+        timer.cancel();
+        this.#timers.delete(own);
+      },
+    };
+    const plan = (): void => {
+      if (!ended) timer = this.host.clock.setTimer(interval, () => void run());
+    };
+    const run = async (): Promise<void> => {
+      try {
+        await task();
+      } catch (error) {
+        this.report(error);
+      }
+      plan();
+    };
+    plan();
+    this.#timers.add(own);
+    return own;
+  }
+
+  /** A failure that has no caller. */
+  report(error: unknown): void {
+    if (this.isClosed && isRocketMQError(error) && error.code === "ROCKETMQ_CLOSED") return;
+    const known = isRocketMQError(error) ? error : new ConnectError(reasonOf(error), { cause: error });
+    this.log("warn", known.message, { code: known.code });
+    try {
+      this.options.onError?.(known);
+    } catch (thrown) {
+      this.log("error", "onError threw", { error: reasonOf(thrown) });
+    }
+    this.#tell("error", known);
+  }
+
+  log(level: "debug" | "info" | "warn" | "error", message: string, fields: object = {}): void {
+    this.options.logger?.[level](fields, message);
+  }
+
+  /** Tells every known broker who we are, all at once. A slave is told by consumers alone. */
+  async heartbeat(): Promise<void> {
+    const hasConsumers = [...this.#members].some((member) => member.consumerData?.());
+    const brokers = [...this.routes.brokers()].filter(([, { brokerId }]) => hasConsumers || brokerId === MASTER_ID);
+    await Promise.all(brokers.map(([addr]) => this.#heartbeat(addr)));
+  }
+
+  /** The version a broker said last, 0 when it has not been asked yet. */
+  brokerVersion(addr: string): number {
+    return this.#brokerVersions.get(addr) ?? 0;
+  }
+
+  async #heartbeat(addr: string): Promise<void> {
+    const data = this.#heartbeatData();
+    if (!data || this.#clientId === "" || this.isClosed) return;
+    try {
+      const response = await this.remoting.invoke(addr, heartbeatRequest(data), { timeout: HEARTBEAT_TIMEOUT });
+      if (response.code === ResponseCode.SUCCESS) this.#brokerVersions.set(addr, response.version);
+      else this.report(brokerError(`The broker ${addr} refused a heartbeat`, response, addr));
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  #heartbeatData(): Parameters<typeof heartbeatRequest>[0] | undefined {
+    const producers = new Set<string>();
+    const consumers: ConsumerData[] = [];
+    for (const member of this.#members) {
+      if (member.producerGroup !== undefined) producers.add(member.producerGroup);
+      const consumer = member.consumerData?.();
+      if (consumer) consumers.push(consumer);
+    }
+    if (producers.size === 0 && consumers.length === 0) return undefined;
+    return {
+      clientID: this.#clientId,
+      producerDataSet: [...producers].map((groupName) => ({ groupName })),
+      consumerDataSet: consumers,
+    };
+  }
+
+  /** Tells every broker that a group's member leaves. Failures do not matter: a broker sees the connection end. */
+  async unregister(
+    group: { readonly producerGroup?: string; readonly consumerGroup?: string },
+    timeout: number,
+  ): Promise<void> {
+    if (this.#clientId === "") return;
+    const request = unregisterRequest({ clientID: this.#clientId, ...group });
+    const known = [...this.routes.brokers().keys()].filter((addr) => this.#brokerVersions.has(addr));
+    const limit = Math.max(1, Math.min(timeout, HEARTBEAT_TIMEOUT));
+    await Promise.all(
+      known.map((addr) =>
+        this.remoting.invoke(addr, request, { timeout: limit }).catch((error: unknown) =>
+          this.log("debug", `Cannot unregister at ${addr}`, { error: reasonOf(error) })
+        )
+      ),
+    );
+  }
+
+  /** Ends timers and connections; calls in flight fail with `ClosedError`. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of [...this.#timers]) timer.cancel();
+    this.nameServers.close();
+    await this.remoting.close();
+  }
+
+  #topics(): Set<string> {
+    return new Set([...this.#members].flatMap((member) => [...member.topics?.() ?? []]));
+  }
+
+  #connected(addr: string, localAddress: string): void {
+    const { instanceName, unitName } = this.options;
+    if (this.#clientId === "") {
+      this.#clientId = `${localAddress}@${instanceName}${unitName === "" ? "" : `@${unitName}`}`;
+    }
+    this.#tell("connect", { addr });
+    if (!this.routes.brokers().has(addr)) return;
+    // A broker forgets who we are when a connection ends.
+    void this.#heartbeat(addr);
+    for (const member of this.#members) member.brokerConnected?.(addr);
+  }
+
+  #routeChanged(route: TopicRoute): void {
+    this.#tell("route", { topic: route.topic });
+    for (const member of this.#members) member.routeChanged?.(route);
+  }
+
+  #tell<Name extends keyof ClientEvents & string>(event: Name, detail: ClientEvents[Name]): void {
+    for (const member of this.#members) member.emit(event, detail);
+  }
+}
+
+/** What a broker's answer means to a caller who cannot use it. */
+export function brokerError(
+  what: string,
+  response: Pick<Response, "code" | "remark">,
+  addr: string,
+  topic?: string,
+): RocketMQError {
+  const { code: responseCode, remark } = response;
+  return new BrokerError(`${what}: ${remark || "no remark"} (code ${responseCode})`, {
+    responseCode,
+    remark,
+    addr,
+    ...(topic === undefined ? {} : { topic }),
+  });
+}

@@ -1,0 +1,60 @@
+/** One queue of one broker. Equal queues of one client are the same object, so it can be a Map key. */
+export interface MessageQueue {
+  readonly topic: string;
+  readonly brokerName: string;
+  readonly queueId: number;
+}
+
+/** What is sent. */
+export interface Message<T = Uint8Array> {
+  topic: string;
+  body: T;
+  tags?: string;
+  keys?: string | readonly string[];
+  properties?: Readonly<Record<string, string>>;
+  /** 1..18, one of the broker's delay levels. */
+  delayTimeLevel?: number;
+  /** Absolute time of delivery (5.x brokers). */
+  deliverAt?: number;
+  /** Messages with one sharding key go to one queue, in order. */
+  shardingKey?: string;
+  /** Default true: the broker answers only when the message is stored as its configuration promises. */
+  waitStoreMsgOK?: boolean;
+}
+
+/** What is consumed. It decodes lazily and is the user's: kept, it stays valid for ever. */
+export interface MessageExt<T = Uint8Array> extends Readonly<Omit<Message<T>, "keys" | "properties">>, MessageQueue {
+  /** The client's unique id (UNIQ_KEY), or the offset id where there is none. */
+  readonly msgId: string;
+  readonly offsetMsgId: string;
+  readonly keys: readonly string[];
+  readonly properties: Readonly<Record<string, string>>;
+  readonly queueOffset: bigint;
+  readonly commitLogOffset: bigint;
+  readonly sysFlag: number;
+  readonly reconsumeTimes: number;
+  readonly bornTimestamp: number;
+  readonly bornHost: string;
+  readonly storeTimestamp: number;
+  readonly storeHost: string;
+  readonly preparedTransactionOffset: bigint;
+  readonly transactionId?: string;
+  /** Decompressed bytes, owned by the caller; `body` runs the codec once, when it is first read. */
+  rawBody(): Uint8Array;
+  /** A copy that stands alone: it does not keep the rest of its batch in memory. */
+  retain(): MessageExt<T>;
+}
+
+export type SendStatus = "SEND_OK" | "FLUSH_DISK_TIMEOUT" | "FLUSH_SLAVE_TIMEOUT" | "SLAVE_NOT_AVAILABLE";
+
+/** Where a message was stored. */
+export interface SendResult {
+  readonly sendStatus: SendStatus;
+  /** The client's unique id (UNIQ_KEY). */
+  readonly msgId: string;
+  readonly offsetMsgId: string;
+  readonly queue: MessageQueue;
+  readonly queueOffset: bigint;
+  readonly transactionId?: string;
+  readonly recallHandle?: string;
+}

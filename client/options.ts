@@ -1,0 +1,391 @@
+import { bytes, type Codec } from "./body_codec.ts";
+import { CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX } from "./core.ts";
+import { ArgumentError, type RocketMQError, UnsupportedError } from "./errors.ts";
+import type { TlsOptions } from "./host.ts";
+import { checkGroup, DEFAULT_CONSUMER_GROUP, DEFAULT_PRODUCER_GROUP } from "./protocol/names.ts";
+
+export interface Credentials {
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly securityToken?: string;
+}
+
+export type LogMethod = (fields: object, message: string) => void;
+/** pino's shape; pino, console wrappers and logtape fit. Nothing is logged without one. */
+export interface Logger {
+  debug: LogMethod;
+  info: LogMethod;
+  warn: LogMethod;
+  error: LogMethod;
+}
+
+/** What every client takes. Times are milliseconds; names and defaults are the Java client's. */
+export interface ClientOptions {
+  /**
+   * "a:9876;b:9876", an array, a function, or a URL. A URL with a path other than "/" is an address server that answers
+   * with the list; from any other the scheme is stripped. Functions and URLs are asked again every 120 s; a failure keeps
+   * the old list.
+   */
+  namesrvAddr: string | readonly string[] | (() => Promise<readonly string[]>);
+  /** Part of the client id; 16 random hex digits unless given. Two members of a group must not have the same. */
+  instanceName?: string;
+  unitName?: string;
+  /** Not supported yet. */
+  namespace?: string;
+  /** Not supported yet. */
+  credentials?: Credentials | (() => Credentials | Promise<Credentials>);
+  /** Not supported yet. */
+  tls?: boolean | TlsOptions;
+  /** "JSON" is the default of 4.x and 5.x brokers; "ROCKETMQ" is the compact binary header. */
+  serializeType?: "JSON" | "ROCKETMQ";
+  /** Not supported yet: only false. */
+  vipChannelEnabled?: boolean;
+  /** One request that is not a send or a pull. Default 3000. */
+  requestTimeout?: number;
+  /** Default 3000. */
+  connectTimeout?: number;
+  /** Default 30000. */
+  heartbeatBrokerInterval?: number;
+  /** How often known routes are asked again. Default 30000. */
+  pollNameServerInterval?: number;
+  /** Memory of this client's core, in MiB of address space. Default 128; it never grows. */
+  coreMemory?: number;
+  /** Shuts the client down when it is aborted. */
+  signal?: AbortSignal;
+  logger?: Logger;
+  /** Told of failures that have no caller: heartbeats, rebalancing, offset commits. */
+  onError?: (error: RocketMQError) => void;
+}
+
+export interface ProducerOptions<T> extends ClientOptions {
+  /** Default "DEFAULT_PRODUCER". */
+  producerGroup?: string;
+  codec?: Codec<T>;
+  /** For a whole send, its retries included. Default 3000. */
+  sendMsgTimeout?: number;
+  /** Default 2. */
+  retryTimesWhenSendFailed?: number;
+  /** Default false: an answer other than SEND_OK is a result. */
+  retryAnotherBrokerWhenNotStoreOK?: boolean;
+  /** Bytes of a body before compression. Default 4 MiB. */
+  maxMessageSize?: number;
+  /** Queues of a topic that a send creates. Default 4. */
+  defaultTopicQueueNums?: number;
+  /** ZLIB, level 5, for bodies from 4096 bytes on. */
+  compression?: { type?: "ZLIB" | "LZ4" | "ZSTD"; level?: number; over?: number } | false;
+  /** Further response codes that are worth another broker. */
+  retryResponseCodes?: readonly number[];
+}
+
+/** A bare string is a tag expression: "*", "a", "a || b". */
+export type MessageSelector = string | { readonly tags: string } | { readonly sql: string };
+export type ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET" | "CONSUME_FROM_FIRST_OFFSET" | {
+  readonly timestamp: number;
+};
+
+export interface PushConsumerOptions<T> extends ClientOptions {
+  consumerGroup: string;
+  codec?: Codec<T>;
+  subscriptions?: Readonly<Record<string, MessageSelector>>;
+  /** Only "CLUSTERING" so far. */
+  messageModel?: "CLUSTERING" | "BROADCASTING";
+  /** Where a group begins that has no offset. Default "CONSUME_FROM_LAST_OFFSET". */
+  consumeFromWhere?: ConsumeFromWhere;
+  /** Only "AVG" so far. */
+  allocateMessageQueueStrategy?: "AVG";
+  /** Handlers running at once. Default 20. */
+  concurrency?: number;
+  /** Default 32, at most 1024. */
+  pullBatchSize?: number;
+  /** Cached messages of one queue before pulling pauses. Default 1000. */
+  pullThresholdForQueue?: number;
+  /** MiB. Default 100. */
+  pullThresholdSizeForQueue?: number;
+  /** Highest minus lowest cached offset before pulling pauses. Default 2000. */
+  consumeConcurrentlyMaxSpan?: number;
+  /** Pause between pulls. Default 0. */
+  pullInterval?: number;
+  /** Default 5000. */
+  persistConsumerOffsetInterval?: number;
+  /** -1 is 16. */
+  maxReconsumeTimes?: number;
+  /** Verify body checksums. Default true. */
+  checkCrc?: boolean;
+}
+
+/** What the rest of the code sees: complete and checked. */
+export interface ResolvedClientOptions {
+  readonly namesrvAddr: ClientOptions["namesrvAddr"];
+  readonly instanceName: string;
+  readonly unitName: string;
+  readonly serializeType: "JSON" | "ROCKETMQ";
+  readonly requestTimeout: number;
+  readonly connectTimeout: number;
+  readonly heartbeatBrokerInterval: number;
+  readonly pollNameServerInterval: number;
+  readonly coreMemory: number;
+  readonly signal: AbortSignal | undefined;
+  readonly logger: Logger | undefined;
+  readonly onError: ((error: RocketMQError) => void) | undefined;
+}
+
+export interface ResolvedProducerOptions<T> {
+  readonly producerGroup: string;
+  readonly codec: Codec<T>;
+  readonly sendMsgTimeout: number;
+  readonly retryTimesWhenSendFailed: number;
+  readonly retryAnotherBrokerWhenNotStoreOK: boolean;
+  readonly maxMessageSize: number;
+  readonly defaultTopicQueueNums: number;
+  /** Bodies from `over` bytes on are compressed; undefined: none. */
+  readonly compression: { readonly level: number; readonly over: number } | undefined;
+  readonly retryResponseCodes: readonly number[];
+}
+
+export interface ResolvedPushConsumerOptions<T> {
+  readonly consumerGroup: string;
+  readonly codec: Codec<T>;
+  readonly subscriptions: Readonly<Record<string, string>>;
+  readonly consumeFromWhere: ConsumeFromWhere;
+  readonly concurrency: number;
+  readonly pullBatchSize: number;
+  readonly pullThresholdForQueue: number;
+  /** Bytes. */
+  readonly pullThresholdSizeForQueue: number;
+  readonly consumeConcurrentlyMaxSpan: number;
+  readonly pullInterval: number;
+  readonly persistConsumerOffsetInterval: number;
+  readonly maxReconsumeTimes: number;
+  readonly checkCrc: boolean;
+}
+
+const CLIENT = [
+  "namesrvAddr",
+  "instanceName",
+  "unitName",
+  "serializeType",
+  "requestTimeout",
+  "connectTimeout",
+  "heartbeatBrokerInterval",
+  "pollNameServerInterval",
+  "coreMemory",
+  "signal",
+  "logger",
+  "onError",
+];
+/** Options of the public API that are refused until they are built. A value that asks for nothing is let through. */
+const CLIENT_LATER = ["namespace", "credentials", "tls", "vipChannelEnabled", "rpcHooks"];
+const PRODUCER = [
+  "producerGroup",
+  "codec",
+  "sendMsgTimeout",
+  "retryTimesWhenSendFailed",
+  "retryAnotherBrokerWhenNotStoreOK",
+  "maxMessageSize",
+  "defaultTopicQueueNums",
+  "compression",
+  "retryResponseCodes",
+];
+const PRODUCER_LATER = [
+  "sendLatencyFault",
+  "backPressure",
+  "autoBatch",
+  "transactionListener",
+  "sendHooks",
+  "endTransactionHooks",
+  "sendMsgMaxTimeoutPerRequest",
+  "checkForbiddenHooks",
+];
+const CONSUMER = [
+  "consumerGroup",
+  "codec",
+  "subscriptions",
+  "messageModel",
+  "consumeFromWhere",
+  "allocateMessageQueueStrategy",
+  "concurrency",
+  "pullBatchSize",
+  "pullThresholdForQueue",
+  "pullThresholdSizeForQueue",
+  "consumeConcurrentlyMaxSpan",
+  "pullInterval",
+  "persistConsumerOffsetInterval",
+  "maxReconsumeTimes",
+  "checkCrc",
+];
+const CONSUMER_LATER = [
+  "offsetStore",
+  "pullThresholdForTopic",
+  "pullThresholdSizeForTopic",
+  "filterHooks",
+  "leaseMessages",
+  "consumeMessageBatchMaxSize",
+  "consumeTimeout",
+  "suspendCurrentQueueTimeMillis",
+  "pullBatchSizeInBytes",
+  "postSubscriptionWhenPull",
+  "localOffsetDir",
+  "classFilter",
+  "consumeHooks",
+  "clientRebalance",
+  "popInvisibleTime",
+];
+
+/** Fills in defaults. Throws `ArgumentError` for nonsense, `UnsupportedError` for what is not built yet. */
+export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
+  const { serializeType = "JSON", namesrvAddr } = options;
+  if (namesrvAddr === undefined) throw new ArgumentError("namesrvAddr is missing");
+  if (serializeType !== "JSON" && serializeType !== "ROCKETMQ") {
+    throw new ArgumentError(`serializeType must be "JSON" or "ROCKETMQ", got ${show(serializeType)}`);
+  }
+  return {
+    namesrvAddr,
+    instanceName: name("instanceName", options.instanceName) ?? randomName(),
+    unitName: name("unitName", options.unitName) ?? "",
+    serializeType,
+    requestTimeout: whole("requestTimeout", options.requestTimeout, 3_000, 1),
+    connectTimeout: whole("connectTimeout", options.connectTimeout, 3_000, 1),
+    heartbeatBrokerInterval: whole("heartbeatBrokerInterval", options.heartbeatBrokerInterval, 30_000, 10),
+    pollNameServerInterval: whole("pollNameServerInterval", options.pollNameServerInterval, 30_000, 10),
+    coreMemory: whole("coreMemory", options.coreMemory, CORE_MEMORY_DEFAULT, 2, CORE_MEMORY_MAX),
+    signal: options.signal,
+    logger: options.logger,
+    onError: options.onError,
+  };
+}
+
+export function resolveProducerOptions<T>(
+  options: Omit<ProducerOptions<T>, keyof ClientOptions>,
+): ResolvedProducerOptions<T> {
+  const { producerGroup = DEFAULT_PRODUCER_GROUP, codec = bytes as Codec<unknown> as Codec<T> } = options;
+  checkGroup(producerGroup);
+  return {
+    producerGroup,
+    codec,
+    sendMsgTimeout: whole("sendMsgTimeout", options.sendMsgTimeout, 3_000, 1),
+    retryTimesWhenSendFailed: whole("retryTimesWhenSendFailed", options.retryTimesWhenSendFailed, 2, 0, 100),
+    retryAnotherBrokerWhenNotStoreOK: options.retryAnotherBrokerWhenNotStoreOK ?? false,
+    maxMessageSize: whole("maxMessageSize", options.maxMessageSize, 4_194_304, 1, 16_000_000),
+    defaultTopicQueueNums: whole("defaultTopicQueueNums", options.defaultTopicQueueNums, 4, 1, 65_535),
+    compression: resolveCompression(options.compression),
+    retryResponseCodes: options.retryResponseCodes ?? [],
+  };
+}
+
+function resolveCompression(
+  compression: ProducerOptions<unknown>["compression"],
+): ResolvedProducerOptions<unknown>["compression"] {
+  if (compression === false) return undefined;
+  const { type = "ZLIB", level, over } = compression ?? {};
+  if (type !== "ZLIB") throw new UnsupportedError(`Cannot compress with ${show(type)} yet: only "ZLIB"`);
+  return {
+    level: whole("compression.level", level, 5, 0, 9),
+    over: whole("compression.over", over, 4_096, 0),
+  };
+}
+
+export function resolvePushConsumerOptions<T>(
+  options: Omit<PushConsumerOptions<T>, keyof ClientOptions>,
+): ResolvedPushConsumerOptions<T> {
+  const { consumerGroup, codec = bytes as Codec<unknown> as Codec<T>, messageModel = "CLUSTERING" } = options;
+  checkGroup(consumerGroup);
+  if (consumerGroup === DEFAULT_CONSUMER_GROUP) {
+    throw new ArgumentError(`consumerGroup must not be "${DEFAULT_CONSUMER_GROUP}": choose one of your own`);
+  }
+  if (messageModel !== "CLUSTERING") {
+    throw new UnsupportedError(`messageModel ${show(messageModel)} is not supported yet`);
+  }
+  const { allocateMessageQueueStrategy: strategy = "AVG" } = options;
+  if (strategy !== "AVG") {
+    throw new UnsupportedError(`allocateMessageQueueStrategy ${show(strategy)} is not supported yet`);
+  }
+  const maxReconsumeTimes = whole("maxReconsumeTimes", options.maxReconsumeTimes, -1, -1);
+  return {
+    consumerGroup,
+    codec,
+    subscriptions: Object.fromEntries(
+      Object.entries(options.subscriptions ?? {}).map(([topic, selector]) => [topic, tagExpression(topic, selector)]),
+    ),
+    consumeFromWhere: resolveFromWhere(options.consumeFromWhere),
+    concurrency: whole("concurrency", options.concurrency, 20, 1, 65_535),
+    pullBatchSize: whole("pullBatchSize", options.pullBatchSize, 32, 1, 1_024),
+    pullThresholdForQueue: whole("pullThresholdForQueue", options.pullThresholdForQueue, 1_000, 1, 65_535),
+    pullThresholdSizeForQueue: whole("pullThresholdSizeForQueue", options.pullThresholdSizeForQueue, 100, 1, 1_024) <<
+      20,
+    consumeConcurrentlyMaxSpan: whole(
+      "consumeConcurrentlyMaxSpan",
+      options.consumeConcurrentlyMaxSpan,
+      2_000,
+      1,
+      65_535,
+    ),
+    pullInterval: whole("pullInterval", options.pullInterval, 0, 0, 65_535),
+    persistConsumerOffsetInterval: whole(
+      "persistConsumerOffsetInterval",
+      options.persistConsumerOffsetInterval,
+      5_000,
+      10,
+    ),
+    maxReconsumeTimes: maxReconsumeTimes < 0 ? 16 : maxReconsumeTimes,
+    checkCrc: options.checkCrc ?? true,
+  };
+}
+
+function resolveFromWhere(where: ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET"): ConsumeFromWhere {
+  if (where === "CONSUME_FROM_LAST_OFFSET" || where === "CONSUME_FROM_FIRST_OFFSET") return where;
+  if (typeof where === "object" && where !== null && Number.isSafeInteger(where.timestamp)) return where;
+  throw new ArgumentError(`consumeFromWhere must be one of RocketMQ's words or { timestamp }, got ${show(where)}`);
+}
+
+/** The tag expression of a selector. Throws `UnsupportedError` for SQL. */
+export function tagExpression(topic: string, selector: MessageSelector = "*"): string {
+  if (typeof selector === "string") return selector;
+  if (selector !== null && typeof selector === "object") {
+    if ("tags" in selector && typeof selector.tags === "string") return selector.tags;
+    if ("sql" in selector) {
+      throw new UnsupportedError(`Cannot subscribe to topic "${topic}": SQL92 selectors are not supported yet`, {
+        topic,
+      });
+    }
+  }
+  throw new ArgumentError(`Cannot subscribe to topic "${topic}": ${show(selector)} is not a selector`, { topic });
+}
+
+type Kind = "client" | "producer" | "consumer";
+const KNOWN: Readonly<Record<Kind, readonly string[]>> = { client: CLIENT, producer: PRODUCER, consumer: CONSUMER };
+const LATER: Readonly<Record<Kind, readonly string[]>> = {
+  client: CLIENT_LATER,
+  producer: PRODUCER_LATER,
+  consumer: CONSUMER_LATER,
+};
+
+/** Refuses what is not built yet and what no option is called: an option is never ignored. */
+export function checkOptionNames(options: object, ...kinds: readonly Kind[]): void {
+  if (options === null || typeof options !== "object") throw new ArgumentError("The options must be an object");
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || kinds.some((kind) => KNOWN[kind].includes(option))) continue;
+    if (kinds.some((kind) => LATER[kind].includes(option))) {
+      if (value === (option === "clientRebalance")) continue; // asks for what is done anyway
+      throw new UnsupportedError(`Option ${option} is not supported yet`);
+    }
+    throw new ArgumentError(`There is no option ${show(option)}`);
+  }
+}
+
+function whole(option: string, value: number | undefined, otherwise: number, min: number, max = 2 ** 31 - 1): number {
+  if (value === undefined) return otherwise;
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new ArgumentError(`${option} must be a whole number from ${min} to ${max}, got ${show(value)}`);
+}
+
+function name(option: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw new ArgumentError(`${option} must not be blank`);
+}
+
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const show = (value: unknown): string => typeof value === "string" ? JSON.stringify(value) : String(value);

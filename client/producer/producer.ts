@@ -1,0 +1,219 @@
+import { BaseClient, type CallOptions, type Client } from "../client.ts";
+import { ArgumentError, UnsupportedError } from "../errors.ts";
+import type { Instance } from "../instance.ts";
+import type { Message, MessageQueue, SendResult } from "../message.ts";
+import type { ResolvedProducerOptions } from "../options.ts";
+import { checkTopic } from "../protocol/names.ts";
+import * as sysFlags from "../protocol/sys_flag.ts";
+import type { TopicRoute } from "../route/topic_route.ts";
+import { type OutboundMessage, toOutbound } from "./outbound_message.ts";
+import { SendPrograms } from "./send_programs.ts";
+import { type SendContext, Sending } from "./sending.ts";
+
+export interface SendOptions extends CallOptions {
+  /** Send to this queue, once: another one would be another order. */
+  queue?: MessageQueue;
+}
+
+/** Sends messages. Make one per group and keep it. */
+export interface Producer<T = Uint8Array> extends Client {
+  /**
+   * Sends one message and waits until the broker has stored it. The body must not change before the promise settles.
+   *
+   * Rejects with `ArgumentError`, `UnsupportedError` or `CodecError` before anything is sent; with `RouteError`,
+   * `ConnectError`, `TimeoutError`, `BrokerError` or `OverloadError` after the last try, the tries before it in its cause;
+   * with `ClosedError` after `shutdown()`; with `signal.reason` when aborted.
+   */
+  send(message: Message<T>, options?: SendOptions): Promise<SendResult>;
+  /** The queues a send may choose from. */
+  fetchPublishMessageQueues(topic: string, options?: CallOptions): Promise<readonly MessageQueue[]>;
+}
+
+/** Deflating larger bodies is not awaited in line with the hot path's synchronous way. */
+type Prepared = OutboundMessage | Promise<OutboundMessage>;
+
+const INDEX_MASK = 0x7fffffff;
+
+export class DefaultProducer<T> extends BaseClient implements Producer<T>, SendContext {
+  readonly options: ResolvedProducerOptions<unknown>;
+  readonly programs: SendPrograms;
+  readonly producerGroup: string;
+  readonly #codec: ResolvedProducerOptions<T>["codec"];
+  readonly #nextId: () => string;
+  /** Starts anywhere, so that many producers do not begin at the same queue. */
+  #index = Math.floor(Math.random() * INDEX_MASK);
+  /** Sends that have not ended. */
+  #inFlight = 0;
+  #drained: (() => void) | undefined;
+
+  constructor(instance: Instance, ownsInstance: boolean, options: ResolvedProducerOptions<T>) {
+    super(instance, ownsInstance);
+    this.options = options as ResolvedProducerOptions<unknown>;
+    this.#codec = options.codec;
+    this.producerGroup = options.producerGroup;
+    this.programs = new SendPrograms(instance.core, instance.options.serializeType);
+    this.#nextId = () => instance.ids.next();
+  }
+
+  send(message: Message<T>, options: SendOptions = {}): Promise<SendResult> {
+    if (this.state === "draining" || this.state === "closed") return Promise.reject(this.closedError());
+    const { clock } = this.instance.host;
+    const { signal, timeout = this.options.sendMsgTimeout } = options;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    let prepared: Prepared;
+    try {
+      checkCall(options, timeout);
+      if (options.queue && options.queue.topic !== message?.topic) {
+        throw new ArgumentError(
+          `Cannot send to topic "${message?.topic}": the queue belongs to topic "${options.queue.topic}"`,
+        );
+      }
+      prepared = this.#compress(toOutbound(message, this.#codec, this.options.maxMessageSize, this.#nextId));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const deadline = clock.monotonic() + timeout;
+    const route = this.state === "running" && !(prepared instanceof Promise)
+      ? this.#readyRoute(prepared.topic)
+      : undefined;
+    return new Promise((resolve, reject) => {
+      this.#inFlight++;
+      const resolved = (result: SendResult): void => {
+        resolve(result);
+        this.#left();
+      };
+      const rejected = (error: unknown): void => {
+        reject(error);
+        this.#left();
+      };
+      if (route) new Sending(this, prepared as OutboundMessage, route, deadline, options, resolved, rejected).try();
+      else this.#sendLater(prepared, deadline, options, resolved, rejected).catch(rejected);
+    });
+  }
+
+  /** The slow way: the client has to start, the route to be found, or the body to be compressed first. */
+  async #sendLater(
+    prepared: Prepared,
+    deadline: number,
+    options: SendOptions,
+    resolve: (result: SendResult) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    const { clock } = this.instance.host;
+    const { signal } = options;
+    const timeLeft = (): number => Math.max(1, deadline - clock.monotonic());
+    const message = prepared instanceof Promise ? await prepared : prepared;
+    if (this.state === "created") await this.ready(timeLeft(), signal);
+    const route = await this.#route(message.topic, timeLeft(), signal);
+    signal?.throwIfAborted();
+    new Sending(this, message, route, deadline, options, resolve, reject).try();
+  }
+
+  #readyRoute(topic: string): TopicRoute | undefined {
+    const route = this.instance.routes.known(topic);
+    return route && route.publishQueues.length > 0 && !this.instance.routes.isNew(topic) ? route : undefined;
+  }
+
+  #route(topic: string, timeout: number, signal: AbortSignal | undefined): Promise<TopicRoute> {
+    const options = signal ? { timeout, signal } : { timeout };
+    return this.instance.routes.findToSend(topic, this.options.defaultTopicQueueNums, options);
+  }
+
+  #compress(message: OutboundMessage): Prepared {
+    const { compression } = this.options;
+    const { body } = message;
+    if (!compression || body.length < compression.over) return message;
+    const deflated = this.instance.host.deflate("ZLIB", body, compression.level);
+    return deflated instanceof Uint8Array
+      ? smaller(message, deflated)
+      : deflated.then((bytes) => smaller(message, bytes));
+  }
+
+  nextQueue(route: TopicRoute, avoidBroker: string | undefined): MessageQueue {
+    const { publishQueues } = route;
+    const { length } = publishQueues;
+    for (let i = 0; i < length; i++) {
+      this.#index = (this.#index + 1) & INDEX_MASK;
+      const queue = publishQueues[this.#index % length]!;
+      if (queue.brokerName !== avoidBroker) return queue;
+    }
+    this.#index = (this.#index + 1) & INDEX_MASK;
+    return publishQueues[this.#index % length]!;
+  }
+
+  async fetchPublishMessageQueues(
+    topic: string,
+    { timeout, signal }: CallOptions = {},
+  ): Promise<readonly MessageQueue[]> {
+    checkTopic(topic);
+    const limit = timeout ?? this.options.sendMsgTimeout;
+    await this.ready(limit, signal);
+    return (await this.#route(topic, limit, signal)).publishQueues;
+  }
+
+  protected started(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Waits for the sends that are under way, then tells the brokers. */
+  protected async stopped(timeLeft: () => number): Promise<void> {
+    if (this.#inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = this.instance.host.clock.setTimer(timeLeft(), resolve);
+        this.#drained = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    await this.instance.unregister({ producerGroup: this.producerGroup }, timeLeft());
+    // What still waits to be encoded needs its program.
+    if (this.#inFlight === 0) this.programs.close();
+  }
+
+  #left(): void {
+    if (--this.#inFlight === 0) this.#drained?.();
+  }
+
+  // ── not built yet ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  sendBatch(): Promise<never> {
+    return refuse("sendBatch");
+  }
+  sendOneway(): Promise<never> {
+    return refuse("sendOneway");
+  }
+  sendInTransaction(): Promise<never> {
+    return refuse("sendInTransaction");
+  }
+  request(): Promise<never> {
+    return refuse("request");
+  }
+  recall(): Promise<never> {
+    return refuse("recall");
+  }
+  createTopic(): Promise<never> {
+    return refuse("createTopic");
+  }
+}
+
+const refuse = (member: string): Promise<never> =>
+  Promise.reject(new UnsupportedError(`${member}() is not supported yet`));
+
+function checkCall(options: SendOptions, timeout: number): void {
+  if (!(typeof timeout === "number" && timeout > 0)) {
+    throw new ArgumentError(`timeout must be more than 0 ms, got ${String(timeout)}`);
+  }
+  for (const option in options) {
+    if (option === "selectQueue") throw new UnsupportedError("Option selectQueue is not supported yet");
+    if (option !== "queue" && option !== "signal" && option !== "timeout") {
+      throw new ArgumentError(`There is no option ${JSON.stringify(option)}`);
+    }
+  }
+}
+
+/** A body that grew is sent plain. */
+function smaller(message: OutboundMessage, deflated: Uint8Array): OutboundMessage {
+  if (deflated.length >= message.body.length) return message;
+  return { ...message, body: deflated, sysFlag: message.sysFlag | sysFlags.COMPRESSED | sysFlags.COMPRESSION_ZLIB };
+}

@@ -17,8 +17,8 @@ import {
   takeOffsets,
   trim,
 } from "./offset_tree";
-import { Row } from "./records";
-import { CONTROL, Submission } from "./shared";
+import { rowAt } from "./rows";
+import { ARGUMENT_TEXT, CONTROL, Submission } from "./shared";
 
 /** State of the queue that the last command was for; as QUEUE_* say. Written by the core, read by the host. */
 @unmanaged
@@ -41,12 +41,10 @@ if (offsetof<QueueState>("span") != abi.QUEUE_SPAN) ERROR("QueueState.span moved
 
 const QUEUES: u32 = abi.QUEUES;
 /** Addresses of the trees, u32 each. A free place holds the next free one, shifted up, with bit 0 set. */
-const TREES: usize = memory.data(4096 * 4, 16);
+const TREES: usize = memory.data(abi.QUEUES * 4, 16);
 /** The free place that is used next, or QUEUES; places from `unused` on never were. */
 let free: u32 = QUEUES;
 let unused: u32 = 0;
-
-if (abi.QUEUES != 4096) ERROR("The table of queues differs in size from abi.ts");
 
 /** Offsets are whole numbers up to this one: what a double holds exactly. */
 const OFFSET_MAX: f64 = 9007199254740991;
@@ -111,7 +109,7 @@ export function putRows(entry: Submission): void {
   }
   let added: i32 = 0, failure: i32 = 0;
   for (let i: u32 = 0; i < entry.len && !failure; i++) {
-    const row = changetype<Row>(CONTROL + abi.ROWS + (entry.ptr + i) * abi.ROW_SIZE);
+    const row = rowAt(entry.ptr + i);
     if (<i32> row.status != abi.ROW_OK) continue;
     if (row.queueOffset < 0 || row.queueOffset > <i64> OFFSET_MAX) {
       row.status = <u8> abi.ROW_BAD_RECORD;
@@ -177,7 +175,7 @@ export function clearQueue(entry: Submission): void {
   answer(entry, tree, 0);
 }
 
-const PAIRS: usize = CONTROL + abi.ARGUMENT_TEXT;
+const PAIRS: usize = ARGUMENT_TEXT;
 
 function placeOf(queue: u32): usize {
   return TREES + (queue << 2);

@@ -1,5 +1,6 @@
 import { RequestCode } from "./codes.ts";
 import type { Request } from "./command.ts";
+import { type ExtFields, requireText } from "./fields.ts";
 import { parseJson, writeJson } from "./json.ts";
 import { listOf, objectOf, textOf } from "./json_access.ts";
 import { decodeText, encodeText } from "./text.ts";
@@ -8,6 +9,10 @@ import { decodeText, encodeText } from "./text.ts";
 export const consumerListRequest = (consumerGroup: string): Request => ({
   code: RequestCode.GET_CONSUMER_LIST_BY_GROUP,
   extFields: { consumerGroup },
+});
+
+export const decodeConsumerListRequest = (fields: ExtFields): { readonly consumerGroup: string } => ({
+  consumerGroup: requireText(fields, "consumerGroup"),
 });
 
 /** Client ids, in any order. Throws `FrameError`. */

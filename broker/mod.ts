@@ -65,7 +65,12 @@ export async function startClusterWith(
 
 type Resolved = Required<Omit<ClusterOptions, "storeDir" | "messageDelayLevel">> & {
   readonly delays: readonly number[];
+  /** What clients are told, and what records carry: numeric. */
+  readonly address: string;
 };
+
+/** How clients on this machine reach what listens everywhere. */
+const ADVERTISED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", localhost: "127.0.0.1" };
 
 function resolve(options: ClusterOptions): Resolved {
   if (options.storeDir !== undefined) {
@@ -91,6 +96,7 @@ function resolve(options: ClusterOptions): Resolved {
   }
   return {
     listenHost,
+    address,
     namesrvPort,
     brokerPort,
     brokers,

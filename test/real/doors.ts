@@ -7,9 +7,13 @@ const isDeno = "Deno" in globalThis;
 const clientDoor: typeof client = isDeno
   ? await import("../../host-deno/mod.ts")
   : await import("../../host-node/mod.ts");
-const brokerDoor: typeof broker = isDeno
-  ? await import("../../host-deno/broker.ts")
-  : await import("../../host-node/broker.ts");
 
 export const { createProducer, createPushConsumer } = clientDoor;
-export const { startCluster } = brokerDoor;
+
+/** Loaded when it is needed: a member of a group needs none. */
+export const startCluster: typeof broker.startCluster = async (options) => {
+  const door: typeof broker = isDeno
+    ? await import("../../host-deno/broker.ts")
+    : await import("../../host-node/broker.ts");
+  return await door.startCluster(options);
+};

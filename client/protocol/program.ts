@@ -1,7 +1,7 @@
 import * as abi from "../../core-as/abi.ts";
 import type { Step } from "../core.ts";
 import { ArgumentError } from "../errors.ts";
-import { BINARY_CODE_MAX } from "./codes.ts";
+import { BINARY_CODE_MAX, RESPONSE_FLAG } from "./codes.ts";
 import type { SerializeType } from "./command.ts";
 import { encodeText } from "./text.ts";
 import { LANGUAGE, LANGUAGES, VERSION } from "./version.ts";
@@ -29,23 +29,40 @@ export const TEXT_ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT_JSON, binary: abi.H
  * The header of one request as literals and holes, for `core.program`. Arguments are given in the order of the fields that
  * take one. Empty constants are left out: a binary header cannot carry them.
  */
-export function requestProgram(
+export const requestProgram = (
   code: number,
   fields: readonly ProgramField[],
   serializeType: SerializeType,
-): readonly Step[] {
-  const given = fields.filter(([, value]) => value !== "");
-  if (serializeType === "JSON") return jsonProgram(code, given);
-  if (code > BINARY_CODE_MAX) throw new ArgumentError(`Cannot write request ${code} with a binary header`);
-  return binaryProgram(code, given);
+): readonly Step[] => headerProgram({ code, flag: 0, remark: "" }, fields, serializeType);
+
+/** The same for an answer: a server's business. */
+export const answerProgram = (
+  code: number,
+  remark: string,
+  fields: readonly ProgramField[],
+  serializeType: SerializeType,
+): readonly Step[] => headerProgram({ code, flag: RESPONSE_FLAG, remark }, fields, serializeType);
+
+/** What a header says besides its fields. */
+interface Head {
+  readonly code: number;
+  readonly flag: number;
+  readonly remark: string;
 }
 
-function jsonProgram(code: number, fields: readonly ProgramField[]): readonly Step[] {
+function headerProgram(head: Head, fields: readonly ProgramField[], serializeType: SerializeType): readonly Step[] {
+  const given = fields.filter(([, value]) => value !== "");
+  if (serializeType === "JSON") return jsonProgram(head, given);
+  if (head.code > BINARY_CODE_MAX) throw new ArgumentError(`Cannot write request ${head.code} with a binary header`);
+  return binaryProgram(head, given);
+}
+
+function jsonProgram({ code, flag, remark }: Head, fields: readonly ProgramField[]): readonly Step[] {
   const steps: Step[] = [[
-    `{"code":${code},"language":"${LANGUAGE}","version":${VERSION},"flag":0,"opaque":`,
+    `{"code":${code},"language":"${LANGUAGE}","version":${VERSION},"flag":${flag},"opaque":`,
     abi.HOLE_OPAQUE,
   ]];
-  let literal = `,"extFields":{`;
+  let literal = `${remark === "" ? "" : `,"remark":${JSON.stringify(remark)}`},"extFields":{`;
   for (const [index, [name, value]] of fields.entries()) {
     literal += `${index === 0 ? "" : ","}${JSON.stringify(name)}:`;
     if (typeof value === "string") {
@@ -59,14 +76,17 @@ function jsonProgram(code: number, fields: readonly ProgramField[]): readonly St
   return steps;
 }
 
-function binaryProgram(code: number, fields: readonly ProgramField[]): readonly Step[] {
+function binaryProgram({ code, flag, remark }: Head, fields: readonly ProgramField[]): readonly Step[] {
   const start = new Uint8Array(5);
   const view = new DataView(start.buffer);
   view.setInt16(0, code);
   view.setInt8(2, LANGUAGES.indexOf(LANGUAGE));
   view.setInt16(3, VERSION);
-  // Behind the opaque: flag 0 and a remark of length 0.
-  const steps: Step[] = [[start, abi.HOLE_OPAQUE32], [new Uint8Array(8), abi.HOLE_OPEN]];
+  const text = encodeText(remark), middle = new Uint8Array(8 + text.length);
+  new DataView(middle.buffer).setInt32(0, flag);
+  new DataView(middle.buffer).setInt32(4, text.length);
+  middle.set(text, 8);
+  const steps: Step[] = [[start, abi.HOLE_OPAQUE32], [middle, abi.HOLE_OPEN]];
   let literal: number[] = [];
   for (const [name, value] of fields) {
     const key = encodeText(name);

@@ -1,0 +1,115 @@
+// Many simulated clusters, one for each seed. Prints the seeds in which something happened that must not.
+
+import { fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { type Plant, plant, PLANTS } from "./plants.ts";
+import { type Counts, type Outcome, runSeed } from "./run_seed.ts";
+
+interface Options {
+  readonly seeds: number;
+  readonly seed: number;
+  readonly plant: Plant | undefined;
+}
+
+const USAGE = `npm run sim -- [--seeds N] [--seed S] [--plant ${PLANTS.join("|")}]`;
+/** Given to a process that runs a share of the seeds: which share, of how many. */
+const SHARE = "--share";
+const FAILURES_SHOWN = 10;
+const PROCESSES_MAX = 2;
+
+function parse(args: readonly string[]): Options {
+  const given = new Map<string, string>();
+  for (let i = 0; i < args.length; i += 2) given.set(args[i]!, args[i + 1] ?? "");
+  const number = (name: string, otherwise: number): number => {
+    const value = Number(given.get(name) ?? otherwise);
+    return given.get(name) !== "" && Number.isSafeInteger(value) && value >= 0 ? value : usage();
+  };
+  const planted = given.get("--plant") as Plant | undefined;
+  const isKnown = [...given.keys()].every((name) => ["--seeds", "--seed", "--plant"].includes(name));
+  if (!isKnown || (planted !== undefined && !PLANTS.includes(planted))) usage();
+  return { seeds: number("--seeds", given.has("--seed") ? 1 : 1_000), seed: number("--seed", 1), plant: planted };
+}
+
+function usage(): never {
+  console.error(USAGE);
+  process.exit(2);
+}
+
+/** Shares the seeds among processes, and adds up what they say. */
+async function run(options: Options, args: readonly string[]): Promise<void> {
+  const started = performance.now();
+  const processes = Math.min(PROCESSES_MAX, availableParallelism(), options.seeds);
+  const totals = new Totals();
+  await Promise.all(Array.from({ length: processes }, (_, index) =>
+    new Promise<void>((resolve) => {
+      const child = fork(fileURLToPath(import.meta.url), [...args, SHARE, String(index), String(processes)]);
+      child.on("message", (outcome: Outcome) => {
+        totals.add(outcome);
+        if (totals.failed.length >= FAILURES_SHOWN) child.kill();
+      });
+      child.on("error", (error) => totals.broke(String(error)));
+      child.on("exit", (code) => {
+        if (code !== 0 && totals.failed.length < FAILURES_SHOWN) totals.broke(`a process ended with code ${code}`);
+        resolve();
+      });
+    })));
+  totals.print(options, (performance.now() - started) / 1_000);
+}
+
+async function runShare({ seed, seeds, plant: planted }: Options, index: number, of: number): Promise<void> {
+  if (planted) plant(planted);
+  for (let i = index; i < seeds; i += of) {
+    const outcome = await runSeed(seed + i);
+    await new Promise<void>((resolve) => process.send!(outcome, undefined, undefined, () => resolve()));
+  }
+  process.disconnect();
+}
+
+const NAMES: readonly (keyof Counts)[] = ["cuts", "splits", "retries", "sendBacks", "rebalances"];
+
+class Totals {
+  readonly failed: Outcome[] = [];
+  readonly #sums = new Map<keyof Counts, number>();
+  readonly #seedsWith = new Map<keyof Counts, number>();
+  #seeds = 0;
+  #isBroken = false;
+
+  add(outcome: Outcome): void {
+    this.#seeds++;
+    for (const name of NAMES) {
+      const count = outcome.counts[name];
+      this.#sums.set(name, (this.#sums.get(name) ?? 0) + count);
+      if (count > 0) this.#seedsWith.set(name, (this.#seedsWith.get(name) ?? 0) + 1);
+    }
+    if (outcome.violations.length === 0) return;
+    this.failed.push(outcome);
+    console.log(`seed ${outcome.seed} failed:`);
+    for (const violation of outcome.violations) console.log(`  ${violation}`);
+  }
+
+  broke(why: string): void {
+    this.#isBroken = true;
+    console.log(why);
+  }
+
+  print({ seed, seeds, plant: planted }: Options, seconds: number): void {
+    for (const name of NAMES) {
+      const share = this.#seeds === 0 ? 0 : Math.floor(100 * (this.#seedsWith.get(name) ?? 0) / this.#seeds);
+      console.log(`${name.padEnd(10)} ${String(this.#sums.get(name) ?? 0).padStart(9)}  in ${share} % of the seeds`);
+    }
+    const failed = this.failed.map((outcome) => outcome.seed);
+    console.log(
+      `${this.#seeds} of ${seeds} seeds from ${seed}${planted ? ` with ${planted}` : ""} in ${
+        seconds.toFixed(1)
+      } s: ${failed.length} failed${failed.length > 0 ? `, the first is ${Math.min(...failed)}` : ""}`,
+    );
+    if (failed.length > 0 || this.#isBroken || this.#seeds < seeds) process.exitCode = 1;
+  }
+}
+
+const share = process.argv.indexOf(SHARE);
+const args = process.argv.slice(2, share < 0 ? undefined : share);
+if (share < 0) await run(parse(args), args);
+else await runShare(parse(args), Number(process.argv[share + 1]), Number(process.argv[share + 2]));

@@ -1,0 +1,49 @@
+import { ProcessQueue } from "../../client/consumer/process_queue.ts";
+import { ConnectError } from "../../client/errors.ts";
+import { Calls } from "../../client/remoting/calls.ts";
+import { patch } from "./probes.ts";
+
+/** Faults that are built in on purpose, to see that the simulation finds them. */
+export const PLANTS = ["commit-early", "drop-ack", "double-settle"] as const;
+export type Plant = typeof PLANTS[number];
+
+/** Builds a fault in; the returned function takes it out again. */
+export function plant(name: Plant): () => void {
+  switch (name) {
+    case "commit-early":
+      return commitEarly();
+    case "drop-ack":
+      return dropAck();
+    case "double-settle":
+      return doubleSettle();
+  }
+}
+
+/** A message counts as consumed when its handler starts. */
+const commitEarly = (): () => void =>
+  patch(ProcessQueue.prototype, "take", (original) =>
+    function (this: ProcessQueue<unknown>) {
+      const message = original.call(this);
+      if (message) this.remove(Number(message.queueOffset));
+      return message;
+    });
+
+/** One in ten messages that were consumed stays in its process queue. */
+function dropAck(): () => void {
+  let count = 0;
+  return patch(ProcessQueue.prototype, "remove", (original) =>
+    function (this: ProcessQueue<unknown>, offset) {
+      return ++count % 10 === 0 ? -1 : original.call(this, offset);
+    });
+}
+
+/** One call in fifty fails after it has been answered, as if its slot had not been cleared. */
+function doubleSettle(): () => void {
+  let count = 0;
+  return patch(Calls.prototype, "release", (original) =>
+    function (this: Calls<unknown>, slot) {
+      const fail = this.fail[slot];
+      original.call(this, slot);
+      if (++count % 50 === 0 && fail) queueMicrotask(() => fail(new ConnectError("The connection was lost")));
+    });
+}

@@ -1,0 +1,96 @@
+import { BrokerState } from "../../broker/broker_state.ts";
+import { MessageStore } from "../../broker/message_store.ts";
+import { Offsets } from "../../broker/offsets.ts";
+import { RequestCode, ResponseCode } from "../../client/protocol/codes.ts";
+import { KEYS } from "../../client/protocol/property_names.ts";
+import { Sending } from "../../client/producer/sending.ts";
+import { Remoting } from "../../client/remoting/remoting.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** One call of one client, and how often it has ended. */
+interface Call {
+  readonly remoting: Remoting;
+  readonly what: string;
+  ends: number;
+}
+
+/** What the probes have seen. */
+export interface Seen {
+  readonly calls: Call[];
+  /** First tries and further ones. */
+  tries: number;
+  sendBacks: number;
+}
+
+/** Replaces a method until the returned function is called. */
+export function patch<T extends object, Name extends keyof T>(
+  prototype: T,
+  name: Name,
+  replace: (original: T[Name]) => T[Name],
+): () => void {
+  const original = prototype[name];
+  prototype[name] = replace(original);
+  return () => void (prototype[name] = original);
+}
+
+/** Watches brokers and clients from inside, so that nothing is missed and nothing is disturbed. */
+export function probe(ledger: Ledger): { readonly seen: Seen; readonly remove: () => void } {
+  const seen: Seen = { calls: [], tries: 0, sendBacks: 0 };
+  const removers = [...probeBrokers(ledger), ...probeClients(seen)];
+  return { seen, remove: () => removers.reverse().forEach((remove) => remove()) };
+}
+
+function probeBrokers(ledger: Ledger): (() => void)[] {
+  // A broker stores a message before any group can commit in its queue.
+  const names = new WeakMap<MessageStore | Offsets, string>();
+  return [
+    patch(BrokerState.prototype, "store", (original) =>
+      function (this: BrokerState, message) {
+        names.set(this.messages, this.brokerName);
+        names.set(this.offsets, this.brokerName);
+        return original.call(this, message);
+      }),
+    patch(MessageStore.prototype, "put", (original) =>
+      function (this: MessageStore, message) {
+        const place = original.call(this, message);
+        const key = message.properties[KEYS] ?? "";
+        ledger.stored(names.get(this)!, message.topic, message.queueId, place.queueOffset, key);
+        return place;
+      }),
+    patch(Offsets.prototype, "commit", (original) =>
+      function (this: Offsets, group, topic, queueId, offset) {
+        original.call(this, group, topic, queueId, offset);
+        ledger.committed(group, names.get(this) ?? "a broker without messages", topic, queueId, Number(offset));
+      }),
+  ];
+}
+
+function probeClients(seen: Seen): (() => void)[] {
+  return [
+    patch(
+      Remoting.prototype,
+      "call",
+      (original) =>
+        function (this: Remoting, addr, outgoing, timeout, settle, fail, signal) {
+          const code = "code" in outgoing ? outgoing.code : undefined;
+          const call: Call = { remoting: this, what: code === undefined ? "a program" : `request ${code}`, ends: 0 };
+          seen.calls.push(call);
+          const settled: typeof settle = (frame) => {
+            call.ends++;
+            if (code === RequestCode.CONSUMER_SEND_MSG_BACK && frame.code === ResponseCode.SUCCESS) seen.sendBacks++;
+            settle(frame);
+          };
+          const failed: typeof fail = (error) => {
+            call.ends++;
+            fail(error);
+          };
+          original.call(this, addr, outgoing, timeout, settled, failed, signal);
+        },
+    ),
+    patch(Sending.prototype, "try", (original) =>
+      function (this: Sending) {
+        seen.tries++;
+        original.call(this);
+      }),
+  ];
+}

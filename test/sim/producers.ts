@@ -1,0 +1,68 @@
+import { bytes } from "../../client/body_codec.ts";
+import { isRocketMQError } from "../../client/errors.ts";
+import { createProducerOn } from "../../client/shared_client.ts";
+import type { Producer } from "../../client/producer/producer.ts";
+import type { Random } from "../support/sim.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Machine } from "./machine.ts";
+import { GROUP, TOPIC } from "./run_seed.ts";
+
+export interface Shared {
+  readonly random: Random;
+  readonly ledger: Ledger;
+  readonly namesrvAddr: string;
+}
+
+/** MiB of a client's core: a few connections and process queues. */
+export const CORE_MEMORY = 8;
+const MESSAGES = 24;
+const BURST = 6;
+
+/** One producer that sends in bursts, while its connections are cut under it. */
+export class Producers {
+  readonly machine: Machine;
+  readonly #shared: Shared;
+  readonly #producer: Producer;
+  /** Sends that were made. */
+  count = 0;
+
+  constructor(shared: Shared & { readonly machine: Machine }) {
+    this.#shared = shared;
+    this.machine = shared.machine;
+    this.#producer = createProducerOn(this.machine.host, {
+      namesrvAddr: shared.namesrvAddr,
+      producerGroup: `${GROUP}_producer`,
+      serializeType: shared.random.chance(0.5) ? "JSON" : "ROCKETMQ",
+      coreMemory: CORE_MEMORY,
+      codec: bytes,
+    });
+  }
+
+  async run(): Promise<void> {
+    const { random } = this.#shared;
+    const sends: Promise<void>[] = [];
+    while (this.count < MESSAGES) {
+      for (let i = 0; i < BURST; i++) sends.push(this.#send(`k${this.count++}`));
+      // Connections are cut while answers are under way.
+      await this.machine.sleep(random.next() * 8);
+      if (random.chance(0.7)) this.machine.cut();
+      await this.machine.sleep(random.next() * 600);
+    }
+    await Promise.all(sends);
+  }
+
+  async shutdown(): Promise<void> {
+    await this.#producer.shutdown();
+  }
+
+  async #send(keys: string): Promise<void> {
+    const { random, ledger } = this.#shared;
+    const body = new Uint8Array(random.chance(0.1) ? 5_000 + random.below(5_000) : 1 + random.below(200)).fill(7);
+    try {
+      const { queue, queueOffset } = await this.#producer.send({ topic: TOPIC, keys, body });
+      ledger.sent(keys, queue.brokerName, queue.queueId, Number(queueOffset));
+    } catch (error) {
+      if (!isRocketMQError(error)) throw error;
+    }
+  }
+}

@@ -1,18 +1,23 @@
 import { ResponseCode } from "../client/protocol/codes.ts";
 import type { RemotingCommand, Request } from "../client/protocol/command.ts";
+import type { Outgoing } from "../client/remoting/outgoing.ts";
 
-/** What a server answers; `undefined` is nothing, or not now. */
-export type Answer = Request | undefined;
+/** What a server answers, field by field or with a header program; `undefined` is nothing, or not now. */
+export type Answer = Outgoing | undefined;
+
+/** Of a request: what its answer needs. */
+export type Asked = Pick<RemotingCommand, "opaque" | "flag" | "serializeType">;
 
 /** Who asked, and how to answer later or to ask back. */
 export interface Caller {
   /** "ip:port" of the other end. */
   readonly addr: string;
   readonly isClosed: boolean;
-  /** Answers a request that was not answered at once. */
-  answer(request: RemotingCommand, answer: Request): void;
+  /** Answers a request, now or later; in the request's own header kind. Oneway requests have no answer. */
+  answer(request: Asked, answer: Outgoing): void;
   /** Sends a request that wants no answer. */
   tell(request: Request): void;
+  close(): void;
 }
 
 /** One server's work. */
@@ -32,4 +37,10 @@ export const success = (extFields: Readonly<Record<string, string>> = {}, body?:
   code: ResponseCode.SUCCESS,
   extFields,
   ...(body && { body }),
+});
+
+/** As a 5.x server says it, the space in front included. */
+export const unsupported = ({ code }: RemotingCommand): Request => ({
+  code: ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+  remark: ` request type ${code} not supported`,
 });

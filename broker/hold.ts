@@ -1,5 +1,6 @@
-import type { Clock, Timer } from "../client/host.ts";
+import type { Clock, Host, Timer } from "../client/host.ts";
 import type { Caller } from "./answer.ts";
+import type { ConsumeQueue } from "./consume_queue.ts";
 
 /** A pull that found nothing and waits. */
 export interface HeldPull {
@@ -10,39 +11,50 @@ export interface HeldPull {
   readonly wake: () => void;
 }
 
-/** Long polling (`PullRequestHoldService`): pulls wait until a message comes that may be for them, or their time is over. */
+/**
+ * Long polling (`PullRequestHoldService`): pulls wait until a message comes that may be for them, or their time is over. They
+ * are woken when the turn ends, so that one answer has all that has come in it.
+ */
 export class HeldPulls {
   readonly #clock: Clock;
-  readonly #held = new Map<string, Map<HeldPull, Timer>>();
+  readonly #defer: Host["defer"];
+  readonly #held = new Map<ConsumeQueue, Map<HeldPull, Timer>>();
+  /** To be woken at the end of this turn. */
+  readonly #ready = new Map<HeldPull, ConsumeQueue>();
 
-  constructor(clock: Clock) {
+  constructor({ clock, defer }: Pick<Host, "clock" | "defer">) {
     this.#clock = clock;
+    this.#defer = defer;
   }
 
-  hold(topic: string, queueId: number, pull: HeldPull, timeout: number): void {
-    const key = keyOf(topic, queueId);
-    let held = this.#held.get(key);
-    if (!held) this.#held.set(key, held = new Map());
-    const own = held;
-    own.set(pull, this.#clock.setTimer(Math.max(0, timeout), () => this.#wake(own, pull)));
+  /** Pulls that wait. */
+  get count(): number {
+    let count = 0;
+    for (const held of this.#held.values()) count += held.size;
+    return count;
   }
 
-  arrived(topic: string, queueId: number, tagHash: number): void {
-    const held = this.#held.get(keyOf(topic, queueId));
+  hold(queue: ConsumeQueue, pull: HeldPull, timeout: number): void {
+    let held = this.#held.get(queue);
+    if (!held) this.#held.set(queue, held = new Map());
+    const delay = Math.min(Math.max(0, timeout), TIMER_MAX);
+    held.set(pull, this.#clock.setTimer(delay, () => this.#wake(queue, pull)));
+  }
+
+  arrived(queue: ConsumeQueue, tagHash: number): void {
+    const held = this.#held.get(queue);
     if (!held) return;
-    for (const pull of [...held.keys()]) {
-      if (pull.codes.length === 0 || pull.codes.includes(tagHash)) this.#wake(held, pull);
+    for (const pull of held.keys()) {
+      if (this.#ready.has(pull) || (pull.codes.length > 0 && !pull.codes.includes(tagHash))) continue;
+      if (this.#ready.size === 0) this.#defer(() => this.#wakeReady());
+      this.#ready.set(pull, queue);
     }
   }
 
   /** A connection has ended: its pulls are forgotten. */
   disconnected(caller: Caller): void {
-    for (const held of this.#held.values()) {
-      for (const [pull, timer] of held) {
-        if (pull.caller !== caller) continue;
-        timer.cancel();
-        held.delete(pull);
-      }
+    for (const [queue, held] of this.#held) {
+      for (const pull of held.keys()) if (pull.caller === caller) this.#forget(queue, pull);
     }
   }
 
@@ -51,10 +63,26 @@ export class HeldPulls {
     this.#held.clear();
   }
 
-  #wake(held: Map<HeldPull, Timer>, pull: HeldPull): void {
-    held.get(pull)?.cancel();
-    if (held.delete(pull) && !pull.caller.isClosed) pull.wake();
+  #wakeReady(): void {
+    const ready = [...this.#ready];
+    this.#ready.clear();
+    for (const [pull, queue] of ready) this.#wake(queue, pull);
+  }
+
+  #wake(queue: ConsumeQueue, pull: HeldPull): void {
+    if (this.#forget(queue, pull) && !pull.caller.isClosed) pull.wake();
+  }
+
+  /** False when it was answered already, or has gone. */
+  #forget(queue: ConsumeQueue, pull: HeldPull): boolean {
+    const held = this.#held.get(queue), timer = held?.get(pull);
+    if (!held || !timer) return false;
+    timer.cancel();
+    held.delete(pull);
+    if (held.size === 0) this.#held.delete(queue);
+    return true;
   }
 }
 
-const keyOf = (topic: string, queueId: number): string => `${topic}@${queueId}`;
+/** More would make a timer run at once. */
+const TIMER_MAX = 2_147_483_647;

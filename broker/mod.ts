@@ -148,13 +148,14 @@ class Cluster implements EmbeddedCluster {
   async #startBroker(index: number, port: number): Promise<void> {
     const { listenHost, address, delays, topics } = this.#options;
     for (let tries = port === 0 ? PORT_TRIES : 1;; tries--) {
-      let state: BrokerState | undefined;
+      // The servers listen before the broker has a port, and so an address.
+      const broker: { state?: BrokerState } = {};
       const disconnected = (caller: Caller): void => {
-        state?.groups.disconnected(caller);
-        state?.held.disconnected(caller);
+        broker.state?.groups.disconnected(caller);
+        broker.state?.held.disconnected(caller);
       };
       const whenReady = (isVip: boolean): ServerOptions["handler"] => (request, caller) =>
-        brokerHandler(state!, isVip)(request, caller);
+        brokerHandler(broker.state!, isVip)(request, caller);
       const main = await Server.listen(this.#serverOptions(whenReady(false), disconnected), listenHost, port);
       let vip: Server;
       try {
@@ -165,7 +166,7 @@ class Cluster implements EmbeddedCluster {
         continue;
       }
       this.#servers.push(main, vip);
-      state = new BrokerState({
+      const state = broker.state = new BrokerState({
         core: this.#core,
         clock: this.#host.clock,
         clusterName: CLUSTER,

@@ -1,43 +1,63 @@
-/** Where records lie, one behind the other, by commit-log offset. In memory here; files may stand behind it one day. */
+/**
+ * Where records lie, one behind the other, by commit-log offset. In memory here; files may stand behind it one day. What is
+ * stored is what goes over the wire. A record is written in place: `open`, fill in `bytes` from `at` on, `close`.
+ */
 export interface CommitLog {
-  /** Commit-log offset the next record will have. */
-  readonly end: number;
-  /** Where a record of `size` bytes will lie: at `end`, or at the start of the next chunk. */
-  place(size: number): number;
-  append(record: Uint8Array): number;
+  /** Makes room for a record of at most `size` bytes and says which commit-log offset it will have. */
+  open(size: number): number;
+  /** Where the open record goes. */
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly at: number;
+  /** The open record is complete, with `size` bytes. One that is not closed was never there. */
+  close(size: number): void;
   /** A view, good until the store is dropped; undefined when nothing was stored there. */
   read(offset: number, size: number): Uint8Array | undefined;
 }
 
 /** One chunk of memory; no record crosses two. */
-const CHUNK_BYTES = 8_388_608;
+export const CHUNK_BYTES = 8_388_608;
 
 export class MemoryCommitLog implements CommitLog {
   readonly #chunks: Uint8Array[] = [];
   #end = 0;
+  #bytes = new Uint8Array(0);
+  #view = new DataView(this.#bytes.buffer);
+  /** Commit-log offset of the chunk that is being filled. */
+  #start = 0;
 
-  get end(): number {
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  get view(): DataView {
+    return this.#view;
+  }
+
+  get at(): number {
+    return this.#end - this.#start;
+  }
+
+  open(size: number): number {
+    if (size > CHUNK_BYTES) throw new RangeError(`A record of ${size} bytes does not fit a chunk of ${CHUNK_BYTES}`);
+    if (this.#end - this.#start + size > this.#bytes.length) this.#nextChunk();
     return this.#end;
   }
 
-  place(size: number): number {
-    const used = this.#end % CHUNK_BYTES;
-    return used + size > CHUNK_BYTES ? this.#end + CHUNK_BYTES - used : this.#end;
-  }
-
-  append(record: Uint8Array): number {
-    const at = this.place(record.length);
-    const index = Math.floor(at / CHUNK_BYTES);
-    const chunk = this.#chunks[index] ??= new Uint8Array(CHUNK_BYTES);
-    chunk.set(record, at % CHUNK_BYTES);
-    this.#end = at + record.length;
-    return at;
+  close(size: number): void {
+    this.#end += size;
   }
 
   read(offset: number, size: number): Uint8Array | undefined {
-    const chunk = this.#chunks[Math.floor(offset / CHUNK_BYTES)];
-    const at = offset % CHUNK_BYTES;
-    if (!chunk || offset < 0 || size < 0 || offset + size > this.#end || at + size > CHUNK_BYTES) return undefined;
-    return chunk.subarray(at, at + size);
+    if (offset < 0 || size < 0 || offset + size > this.#end) return undefined;
+    const index = Math.floor(offset / CHUNK_BYTES), at = offset - index * CHUNK_BYTES;
+    return at + size > CHUNK_BYTES ? undefined : this.#chunks[index]!.subarray(at, at + size);
+  }
+
+  #nextChunk(): void {
+    this.#end = this.#start = this.#chunks.length * CHUNK_BYTES;
+    this.#bytes = new Uint8Array(CHUNK_BYTES);
+    this.#view = new DataView(this.#bytes.buffer);
+    this.#chunks.push(this.#bytes);
   }
 }

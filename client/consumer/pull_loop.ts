@@ -16,8 +16,15 @@ import {
   readPullAnswer,
 } from "../protocol/pull.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
-import { PULL_COMMIT_OFFSET, PULL_SUSPEND } from "../protocol/sys_flag.ts";
-import { copyBatch, type MessageBatch, PulledMessage, type Reading, Slabs, unwrapBatch } from "../pulled_message.ts";
+import { PULL_SUSPEND } from "../protocol/sys_flag.ts";
+import {
+  copyBatch,
+  type MessageBatch,
+  PulledMessage,
+  type Reading,
+  type Slabs,
+  unwrapBatch,
+} from "../pulled_message.ts";
 import type { Outgoing } from "../remoting/remoting.ts";
 import type { Credits } from "./credits.ts";
 import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
@@ -118,18 +125,19 @@ export class PullLoop<T> {
   };
 
   #outgoing(subscription: SubscriptionData): Outgoing {
-    const queue = this.#queue, { options, instance, store } = this.#context;
+    const queue = this.#queue, { options, instance } = this.#context;
     const target: PullTarget = {
       consumerGroup: options.consumerGroup,
       ...queue.queue,
       maxMsgNums: options.pullBatchSize,
       suspendTimeoutMillis: SUSPEND_TIMEOUT,
     };
-    const committed = store.current(queue.queue);
+    // Java commits with its pulls too. A broker takes pulls and commits up in different threads, so that a pull would undo
+    // the commit that was sent right after it: the last one before a shutdown.
     const fields: PullFields = {
       queueOffset: queue.nextOffset,
-      sysFlag: PULL_SUSPEND | (committed > 0 ? PULL_COMMIT_OFFSET : 0),
-      commitOffset: Math.max(0, committed),
+      sysFlag: PULL_SUSPEND,
+      commitOffset: 0,
       subVersion: subscription.subVersion,
     };
     const { serializeType } = instance.options;

@@ -14,6 +14,8 @@ export class BrokerOffsetStore {
   readonly #offsets = new Map<MessageQueue, number>();
   /** What the broker has been told: an offset that has not moved is not sent again. */
   readonly #persisted = new Map<MessageQueue, number>();
+  /** Topics at brokers for which the group has an offset there. */
+  readonly #known = new Set<string>();
 
   constructor(instance: Instance, consumerGroup: string) {
     this.#instance = instance;
@@ -37,6 +39,7 @@ export class BrokerOffsetStore {
     const offset = Number(readOffset(response));
     if (offset < 0) return undefined;
     this.#persisted.set(queue, offset);
+    if (offset > 0) this.#known.add(tableOf(queue)); // a broker may say 0 without having anything
     return offset;
   }
 
@@ -45,14 +48,32 @@ export class BrokerOffsetStore {
     this.#offsets.set(queue, offset);
   }
 
-  /** Sends what has moved. `await` means two-way: the caller knows that the broker has it. Failures are reported; the next run tries again. */
+  /** Sends what has moved, and waits until the brokers have it. Failures are reported; the next run tries again. */
   async persist(queues: Iterable<MessageQueue>, timeout = PERSIST_TIMEOUT): Promise<void> {
-    await Promise.all([...queues].map((queue) => this.#persist(queue, timeout)));
+    const tables = new Map<string, MessageQueue[]>();
+    for (const queue of queues) {
+      const offset = this.#offsets.get(queue);
+      if (offset === undefined || this.#persisted.get(queue) === offset) continue;
+      const table = tableOf(queue);
+      tables.set(table, [...tables.get(table) ?? [], queue]);
+    }
+    await Promise.all([...tables].map(([table, moved]) => this.#persistTogether(table, moved, timeout)));
+  }
+
+  /**
+   * A broker makes a table for the first offset of a group and a topic, and two commits that both find none make two: one
+   * of the offsets is lost although it was acknowledged. So the first commit goes alone.
+   */
+  async #persistTogether(table: string, queues: MessageQueue[], timeout: number): Promise<void> {
+    const { clock } = this.#instance.host;
+    const end = clock.monotonic() + timeout;
+    while (!this.#known.has(table) && queues.length > 0) await this.#persist(queues.shift()!, end - clock.monotonic());
+    await Promise.all(queues.map((queue) => this.#persist(queue, end - clock.monotonic())));
   }
 
   async #persist(queue: MessageQueue, timeout: number): Promise<void> {
     const offset = this.#offsets.get(queue);
-    if (offset === undefined || this.#persisted.get(queue) === offset) return;
+    if (offset === undefined) return;
     try {
       const addr = this.#addr(queue);
       const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);
@@ -63,6 +84,7 @@ export class BrokerOffsetStore {
         throw brokerError(`Cannot commit offset ${offset} of queue ${nameOf(queue)}`, response, addr, queue.topic);
       }
       this.#persisted.set(queue, offset);
+      this.#known.add(tableOf(queue));
     } catch (error) {
       this.#instance.report(error);
     }
@@ -80,5 +102,7 @@ export class BrokerOffsetStore {
     return addr;
   }
 }
+
+const tableOf = ({ topic, brokerName }: MessageQueue): string => `${brokerName}/${topic}`;
 
 export const nameOf = ({ topic, brokerName, queueId }: MessageQueue): string => `${topic}/${brokerName}/${queueId}`;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm run test:real [-- version… --only TEXT --runtime node|deno|bun --real --embedded]
+// npm run test:real [-- version… --only TEXT --repeat N --runtime node|deno|bun --real --embedded]
 // Real RocketMQ clusters (4.4.0, 4.9.7, 5.3.3 and 5.5.0 by default) with our client, and the Java clients with our
 // broker. Bundles test/real into build/tools/real and runs it against dist/. Needs Java and Maven.
 import { spawn } from "node:child_process";

@@ -23,10 +23,15 @@ const EMBEDDED = [javaPair, javaProducer, javaConsumers];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: "string" }, embedded: { type: "boolean" }, real: { type: "boolean" } },
+  options: {
+    only: { type: "string" },
+    repeat: { type: "string", default: "1" },
+    embedded: { type: "boolean" },
+    real: { type: "boolean" },
+  },
 });
 const versions = positionals.length > 0 ? positionals : VERSIONS;
-const runner = new Runner(values.only);
+const runner = new Runner(values.only, Number(values.repeat));
 const interrupt = (): void => runner.interrupt();
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);

@@ -10,10 +10,13 @@ export class Runner {
   passed = 0;
   failed = 0;
   readonly #only: string | undefined;
+  readonly #repeat: number;
   readonly #interruption = new AbortController();
 
-  constructor(only?: string) {
+  /** `only`: a part of the name; `repeat`: how often each is run, to find what happens now and then. */
+  constructor(only?: string, repeat = 1) {
     this.#only = only;
+    this.#repeat = repeat;
   }
 
   get interrupted(): boolean {
@@ -27,7 +30,8 @@ export class Runner {
 
   /** Those whose name holds the text that was asked for. */
   chosen(scenarios: readonly Scenario[]): readonly Scenario[] {
-    return scenarios.filter(({ name }) => name.includes(this.#only ?? ""));
+    const named = scenarios.filter(({ name }) => name.includes(this.#only ?? ""));
+    return named.flatMap((scenario) => Array.from({ length: this.#repeat }, () => scenario));
   }
 
   /** All scenarios with both kinds of header: idle ones beside the others, then those that want the cluster alone. */

@@ -15,8 +15,10 @@ export interface Shared {
 
 /** MiB of a client's core: a few connections and process queues. */
 export const CORE_MEMORY = 8;
-const MESSAGES = 24;
+const MESSAGES = 18;
 const BURST = 6;
+/** Virtual ms until a connection that could not be made is tried again, at the latest. */
+const RECONNECTED = 12_000;
 
 /** One producer that sends in bursts, while its connections are cut under it. */
 export class Producers {
@@ -51,18 +53,28 @@ export class Producers {
     await Promise.all(sends);
   }
 
+  /** When nothing goes wrong any more, every send resolves. */
+  async runInPeace(): Promise<void> {
+    await this.machine.sleep(RECONNECTED);
+    await Promise.all(Array.from({ length: BURST }, () => this.#sendOne(`k${this.count++}`)));
+  }
+
   async shutdown(): Promise<void> {
     await this.#producer.shutdown();
   }
 
   async #send(keys: string): Promise<void> {
-    const { random, ledger } = this.#shared;
-    const body = new Uint8Array(random.chance(0.1) ? 5_000 + random.below(5_000) : 1 + random.below(200)).fill(7);
     try {
-      const { queue, queueOffset } = await this.#producer.send({ topic: TOPIC, keys, body });
-      ledger.sent(keys, queue.brokerName, queue.queueId, Number(queueOffset));
+      await this.#sendOne(keys);
     } catch (error) {
       if (!isRocketMQError(error)) throw error;
     }
+  }
+
+  async #sendOne(keys: string): Promise<void> {
+    const { random, ledger } = this.#shared;
+    const body = new Uint8Array(random.chance(0.1) ? 5_000 + random.below(5_000) : 1 + random.below(200)).fill(7);
+    const { queue, queueOffset } = await this.#producer.send({ topic: TOPIC, keys, body });
+    ledger.sent(keys, queue.brokerName, queue.queueId, Number(queueOffset));
   }
 }

@@ -109,6 +109,7 @@ class World {
     await members.live(producers.machine);
     await sending;
     sim.heal();
+    await producers.runInPeace();
     if (members.alive === 0) members.join();
     await this.#until(() => this.#ledger.isConsumed);
     this.#ledger.checkConsumed();

@@ -219,6 +219,8 @@ export class DefaultPushConsumer<T> extends BaseClient<ConsumerEvents> implement
       this.#isActive = false;
       throw error;
     }
+    // Shut down meanwhile: nothing may start any more.
+    if (!this.#isActive) return;
     this.#timer ??= this.instance.host.clock.setTimer(REBALANCE_INTERVAL, this.#tick);
     this.#persisting = this.instance.every(
       persistConsumerOffsetInterval,

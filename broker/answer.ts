@@ -1,5 +1,6 @@
 import { ResponseCode } from "../client/protocol/codes.ts";
 import type { RemotingCommand, Request } from "../client/protocol/command.ts";
+import { parseHost } from "../client/protocol/hosts.ts";
 import type { Outgoing } from "../client/remoting/outgoing.ts";
 
 /** What a server answers, field by field or with a header program; `undefined` is nothing, or not now. */
@@ -12,6 +13,8 @@ export type Asked = Pick<RemotingCommand, "opaque" | "flag" | "serializeType">;
 export interface Caller {
   /** "ip:port" of the other end. */
   readonly addr: string;
+  /** The same as records carry it. */
+  readonly hostBytes: Uint8Array;
   readonly isClosed: boolean;
   /** Answers a request, now or later; in the request's own header kind. Oneway requests have no answer. */
   answer(request: Asked, answer: Outgoing): void;
@@ -44,3 +47,12 @@ export const unsupported = ({ code }: RemotingCommand): Request => ({
   code: ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
   remark: ` request type ${code} not supported`,
 });
+
+/** "ip:port" as records carry it: 4 or 16 bytes, then the port as an int32. */
+export function hostBytes(addr: string): Uint8Array {
+  const { ip, port } = parseHost(addr);
+  const bytes = new Uint8Array(ip.length + 4);
+  bytes.set(ip);
+  new DataView(bytes.buffer).setInt32(ip.length, port);
+  return bytes;
+}

@@ -1,20 +1,38 @@
-import { RequestCode, ResponseCode } from "../client/protocol/codes.ts";
-import type { RemotingCommand } from "../client/protocol/command.ts";
-import { decodeConsumerListRequest, encodeConsumerList } from "../client/protocol/consumer_list.ts";
-import { decodeHeartbeat } from "../client/protocol/heartbeat.ts";
-import { isRetryTopic, retryTopic } from "../client/protocol/names.ts";
-import { decodeUnregister } from "../client/protocol/unregister.ts";
-import { type Answer, type Caller, Refusal, success } from "./answer.ts";
+import { RequestCode } from "../client/protocol/codes.ts";
+import type { Frame } from "../client/core.ts";
+import { type Caller, type Handler, unsupported } from "./answer.ts";
 import type { BrokerState } from "./broker_state.ts";
+import { checkClientConfig, consumerList, heartbeat, unregister } from "./clients.ts";
+import { HotSend } from "./hot_send.ts";
 import { pull } from "./pull.ts";
 import { send } from "./send.ts";
 import { sendBack } from "./send_back.ts";
 
-/** What one broker answers. Throws `Refusal`, or `FrameError` for a header that lacks what it must have. */
-export function brokerHandler(
-  state: BrokerState,
-  isVip: boolean,
-): (request: RemotingCommand, caller: Caller) => Answer {
+/** What one port of a broker does. */
+export interface Service {
+  /** Throws `Refusal`, or `FrameError` for a header that lacks what it must have. */
+  readonly handler: Handler;
+  /** Takes a lent frame without making a command of it; false when it does not. */
+  readonly hot?: (frame: Frame, caller: Caller) => boolean;
+  /** A connection has ended. */
+  readonly disconnected: (caller: Caller) => void;
+}
+
+/** A broker's two ports: they differ in one thing, the VIP port has no pulls. */
+export function brokerService(state: BrokerState, isVip: boolean): Service {
+  const hot = new HotSend(state);
+  return {
+    handler: handlerOf(state, isVip),
+    hot: (frame, caller) => hot.take(frame, caller),
+    disconnected(caller) {
+      state.groups.disconnected(caller);
+      state.held.disconnected(caller);
+    },
+  };
+}
+
+function handlerOf(state: BrokerState, isVip: boolean): Handler {
+  const { offsets } = state;
   return (request, caller) => {
     switch (request.code) {
       case RequestCode.SEND_MESSAGE:
@@ -25,55 +43,29 @@ export function brokerHandler(
       case RequestCode.LITE_PULL_MESSAGE:
         return isVip ? unsupported(request) : pull(state, request, caller);
       case RequestCode.QUERY_CONSUMER_OFFSET:
-        return state.offsets.query(request);
+        return offsets.query(request);
       case RequestCode.UPDATE_CONSUMER_OFFSET:
-        return state.offsets.update(request);
+        return offsets.update(request);
       case RequestCode.SEARCH_OFFSET_BY_TIMESTAMP:
-        return state.offsets.search(request);
+        return offsets.search(request);
       case RequestCode.GET_MAX_OFFSET:
-        return state.offsets.max(request);
+        return offsets.max(request);
       case RequestCode.GET_MIN_OFFSET:
-        return state.offsets.min(request);
+        return offsets.min(request);
+      case RequestCode.GET_EARLIEST_MSG_STORETIME:
+        return offsets.earliest(request);
       case RequestCode.HEART_BEAT:
         return heartbeat(state, request, caller);
       case RequestCode.UNREGISTER_CLIENT:
-        return unregister(state, request);
+        return unregister(state, request, caller);
       case RequestCode.CONSUMER_SEND_MSG_BACK:
         return sendBack(state, request);
       case RequestCode.GET_CONSUMER_LIST_BY_GROUP:
         return consumerList(state, request);
+      case RequestCode.CHECK_CLIENT_CONFIG:
+        return checkClientConfig(request);
       default:
         return unsupported(request);
     }
   };
 }
-
-function heartbeat(state: BrokerState, { body }: RemotingCommand, caller: Caller): Answer {
-  const data = decodeHeartbeat(body);
-  for (const { groupName, messageModel, subscriptionDataSet } of data.consumerDataSet) {
-    if (messageModel !== "BROADCASTING") state.topics.ensure(retryTopic(groupName));
-    for (const { topic } of subscriptionDataSet) if (isRetryTopic(topic)) state.topics.ensure(topic);
-  }
-  state.groups.heartbeat(caller, data);
-  return success();
-}
-
-function unregister(state: BrokerState, { extFields }: RemotingCommand): Answer {
-  const { clientID, consumerGroup } = decodeUnregister(extFields);
-  if (consumerGroup) state.groups.leave(consumerGroup, clientID);
-  return success();
-}
-
-function consumerList(state: BrokerState, { extFields }: RemotingCommand): Answer {
-  const { consumerGroup } = decodeConsumerListRequest(extFields);
-  const members = state.groups.members(consumerGroup);
-  if (members.length === 0) {
-    throw new Refusal(ResponseCode.SYSTEM_ERROR, `no consumer for this group, ${consumerGroup}`);
-  }
-  return success({}, encodeConsumerList(members));
-}
-
-const unsupported = ({ code }: RemotingCommand): Answer => ({
-  code: ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-  remark: `request type ${code} not supported`,
-});

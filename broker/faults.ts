@@ -1,3 +1,5 @@
+import { ArgumentError } from "../client/errors.ts";
+
 /** Misbehaves on purpose: for requests of `code` (all without one), `count` times (for ever without it). */
 export interface FaultRule {
   readonly code?: number;
@@ -8,23 +10,53 @@ export interface FaultRule {
   };
 }
 
-/** The rules of one cluster, oldest first. */
+/** The rules of one cluster; of several that fit, the oldest is meant. */
 export class Faults {
-  readonly #rules = new Map<FaultRule, number>();
+  readonly #rules = new Map<symbol, { readonly rule: FaultRule; left: number }>();
 
+  /** Nothing goes wrong. */
+  get isEmpty(): boolean {
+    return this.#rules.size === 0;
+  }
+
+  /** Returns the function that ends the rule. Throws `ArgumentError` for a rule that means nothing. */
   add(rule: FaultRule): () => void {
-    this.#rules.set(rule, rule.count ?? Infinity);
-    return () => void this.#rules.delete(rule);
+    check(rule);
+    const key = Symbol();
+    if (rule.count !== 0) this.#rules.set(key, { rule, left: rule.count ?? Infinity });
+    return () => void this.#rules.delete(key);
   }
 
   /** What is to be done to a request, if anything. */
   next(code: number): FaultRule["action"] | undefined {
-    for (const [rule, left] of this.#rules) {
-      if (left <= 0 || (rule.code !== undefined && rule.code !== code)) continue;
-      if (left === 1) this.#rules.delete(rule);
-      else this.#rules.set(rule, left - 1);
-      return rule.action;
+    for (const [key, entry] of this.#rules) {
+      const { code: wanted, action } = entry.rule;
+      if (wanted !== undefined && wanted !== code) continue;
+      if (--entry.left <= 0) this.#rules.delete(key);
+      return action;
     }
     return undefined;
   }
 }
+
+const NAMES: ReadonlySet<unknown> = new Set(["drop", "close", "garble"]);
+
+function check({ code, count, action }: FaultRule): void {
+  if (code !== undefined && !Number.isInteger(code)) {
+    throw new ArgumentError(`code must be a request code, got ${String(code)}`);
+  }
+  if (count !== undefined && !(Number.isInteger(count) && count >= 0)) {
+    throw new ArgumentError(`count must be a whole number, got ${String(count)}`);
+  }
+  if (NAMES.has(action)) return;
+  if (typeof action === "object" && action !== null) {
+    if ("delay" in action && action.delay >= 0 && action.delay <= DELAY_MAX) return;
+    if ("answer" in action && action.answer === (action.answer | 0)) return;
+  }
+  throw new ArgumentError(
+    `action must be "drop", "close", "garble", { delay: ms } or { answer: code }, got ${JSON.stringify(action)}`,
+  );
+}
+
+/** Longest delay that a timer takes. */
+const DELAY_MAX = 2_147_483_647;

@@ -4,11 +4,11 @@ import { encodeCluster } from "../client/protocol/cluster.ts";
 import { optionalBoolean, requireText } from "../client/protocol/fields.ts";
 import { type BrokerData, encodeRoute, type QueueData } from "../client/protocol/route.ts";
 import { VERSION_STANDARD_JSON } from "../client/protocol/version.ts";
-import { type Answer, Refusal, success } from "./answer.ts";
+import { type Answer, type Handler, Refusal, success, unsupported } from "./answer.ts";
 import type { BrokerState } from "./broker_state.ts";
 
 /** What the name server answers: it looks at the brokers themselves, so it knows of a topic at once. */
-export function nameServerHandler(brokers: readonly BrokerState[]): (request: RemotingCommand) => Answer {
+export function nameServerHandler(brokers: readonly BrokerState[]): Handler {
   return (request) => {
     switch (request.code) {
       case RequestCode.GET_ROUTEINFO_BY_TOPIC:
@@ -16,7 +16,7 @@ export function nameServerHandler(brokers: readonly BrokerState[]): (request: Re
       case RequestCode.GET_BROKER_CLUSTER_INFO:
         return success({}, encodeCluster(cluster(brokers)));
       default:
-        return { code: ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark: `request type ${request.code} not supported` };
+        return unsupported(request);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { RemotingCommand } from "../client/protocol/command.ts";
 import { dlqTopic, retryTopic } from "../client/protocol/names.ts";
 import { decodeProperties } from "../client/protocol/properties.ts";
 import * as names from "../client/protocol/property_names.ts";
-import { decodeRecord, offsetMsgIdOf } from "../client/protocol/record.ts";
+import { offsetMsgIdOf } from "../client/protocol/record.ts";
 import { decodeSendBack } from "../client/protocol/send_back.ts";
 import { type Answer, Refusal, success } from "./answer.ts";
 import type { BrokerState } from "./broker_state.ts";
@@ -15,28 +15,25 @@ const FIRST_LEVEL = 3;
 /** CONSUMER_SEND_MSG_BACK (`AbstractSendMessageProcessor#consumerSendMsgBack`). */
 export function sendBack(state: BrokerState, { extFields }: RemotingCommand): Answer {
   const back = decodeSendBack(extFields);
-  state.groups.meet(back.group);
-  const bytes = state.messages.recordAt(Number(back.offset));
-  if (!bytes) throw new Refusal(ResponseCode.SYSTEM_ERROR, `look message by offset failed, ${back.offset}`);
-  const record = decodeRecord(bytes);
+  if (!state.groups.meet(back.group)) {
+    throw new Refusal(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, `subscription group not exist, ${back.group}`);
+  }
+  const record = state.messages.recordAt(Number(back.offset));
+  if (!record) throw new Refusal(ResponseCode.SYSTEM_ERROR, `look message by offset failed, ${back.offset}`);
+  const isDead = back.delayLevel < 0 || record.reconsumeTimes >= (back.maxReconsumeTimes ?? RECONSUME_MAX);
+  const level = back.delayLevel > 0 ? back.delayLevel : FIRST_LEVEL + record.reconsumeTimes;
   const properties = decodeProperties(record.properties);
   properties[names.RETRY_TOPIC] ??= record.topic;
   properties[names.ORIGIN_MESSAGE_ID] ??= offsetMsgIdOf(record);
   properties[names.WAIT] = "false";
-  const isDead = back.delayLevel < 0 || record.reconsumeTimes >= (back.maxReconsumeTimes ?? RECONSUME_MAX);
-  if (isDead) delete properties[names.DELAY];
-  else properties[names.DELAY] = String(back.delayLevel > 0 ? back.delayLevel : FIRST_LEVEL + record.reconsumeTimes);
+  properties[names.DELAY] = String(isDead ? 0 : level);
   const topic = isDead ? dlqTopic(back.group) : retryTopic(back.group);
   const { writeQueueNums } = state.topics.ensure(topic);
   state.store({
+    ...record,
     topic,
     queueId: Math.floor(Math.random() * writeQueueNums),
-    flag: record.flag,
-    sysFlag: record.sysFlag,
-    bornTimestamp: record.bornTimestamp,
-    bornHost: record.bornHost,
     reconsumeTimes: record.reconsumeTimes + 1,
-    body: record.body,
     properties,
   });
   return success();

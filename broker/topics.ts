@@ -1,7 +1,8 @@
 import { ResponseCode } from "../client/protocol/codes.ts";
-import { AUTO_CREATE_TOPIC, checkTopic, isRetryTopic, SCHEDULE_TOPIC } from "../client/protocol/names.ts";
+import { AUTO_CREATE_TOPIC, isRetryTopic, replyTopic, SCHEDULE_TOPIC } from "../client/protocol/names.ts";
 import { PERM_INHERIT, PERM_READ, PERM_WRITE } from "../client/protocol/sys_flag.ts";
 import { Refusal } from "./answer.ts";
+import { topicProblem } from "./name_check.ts";
 
 export interface TopicConfig {
   readonly topic: string;
@@ -12,21 +13,24 @@ export interface TopicConfig {
 
 /** Queues of the topic that new ones are created from (`defaultTopicQueueNums` of a broker). */
 const TEMPLATE_QUEUES = 8;
+/** Levels of RocketMQ's own delays; more than that have queues too. */
 const DELAY_LEVELS = 18;
 const READ_WRITE = PERM_READ | PERM_WRITE;
+const TEMPLATE = READ_WRITE | PERM_INHERIT;
 
 /** The topics of one broker. */
 export class Topics {
   readonly #topics = new Map<string, TopicConfig>();
 
-  constructor(clusterName: string, brokerName: string) {
-    this.create(AUTO_CREATE_TOPIC, TEMPLATE_QUEUES, READ_WRITE | PERM_INHERIT);
-    this.create(SCHEDULE_TOPIC, DELAY_LEVELS);
+  constructor(clusterName: string, brokerName: string, delayLevels: number) {
+    this.create(AUTO_CREATE_TOPIC, TEMPLATE_QUEUES, TEMPLATE);
+    this.create(clusterName, 16, TEMPLATE);
+    this.create(brokerName, 1, TEMPLATE);
+    this.create(SCHEDULE_TOPIC, Math.max(DELAY_LEVELS, delayLevels));
+    this.create(replyTopic(clusterName), 1);
+    this.create("BenchmarkTest", 1_024);
     this.create("SELF_TEST_TOPIC", 1);
     this.create("OFFSET_MOVED_EVENT", 1);
-    this.create(clusterName, 16, READ_WRITE | PERM_INHERIT);
-    this.create(brokerName, 1, READ_WRITE | PERM_INHERIT);
-    this.create(`${clusterName}_REPLY_TOPIC`, 1);
   }
 
   get(topic: string): TopicConfig | undefined {
@@ -48,7 +52,8 @@ export class Topics {
   toSend(topic: string, defaultTopic: string, defaultTopicQueueNums: number): TopicConfig {
     const known = this.#topics.get(topic);
     if (known) return known;
-    checkName(topic);
+    const problem = topicProblem(topic);
+    if (problem) throw new Refusal(ResponseCode.INVALID_PARAMETER, problem);
     const template = this.#topics.get(defaultTopic);
     if (template && (template.perm & PERM_INHERIT) !== 0 && defaultTopicQueueNums > 0) {
       const queues = Math.min(defaultTopicQueueNums, template.writeQueueNums);
@@ -56,15 +61,5 @@ export class Topics {
     }
     if (isRetryTopic(topic)) return this.create(topic, 1);
     throw new Refusal(ResponseCode.TOPIC_NOT_EXIST, `topic[${topic}] not exist, apply first please!`);
-  }
-}
-
-function checkName(topic: string): void {
-  // Retry and dead letter topics carry a group's name of up to 255 characters.
-  if (topic.startsWith("%")) return;
-  try {
-    checkTopic(topic);
-  } catch (error) {
-    throw new Refusal(ResponseCode.INVALID_PARAMETER, (error as Error).message);
   }
 }

@@ -1,4 +1,4 @@
-import { FRAME_MAX } from "../../core-as/abi.ts";
+import { FIELD_READ, FRAME_MAX } from "../../core-as/abi.ts";
 import type { Frame } from "../core.ts";
 import { ArgumentError, FrameError } from "../errors.ts";
 import { BINARY_CODE_MAX } from "./codes.ts";
@@ -93,6 +93,9 @@ export function decodeCommand(frame: Uint8Array): RemotingCommand {
   const serializeType = word >>> 24;
   return commandOf(readHeader(frame.subarray(PREFIX, end), serializeType), serializeType, frame.slice(end));
 }
+
+/** Whether code, opaque and flag of a lent frame are known without reading its header here. */
+export const isRead = (frame: Frame): boolean => (frame.fields & FIELD_READ) !== 0;
 
 /** Copies a lent frame; the result is the caller's. */
 export function readCommand(frame: Frame): RemotingCommand {

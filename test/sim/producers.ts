@@ -45,9 +45,9 @@ export class Producers {
     const sends: Promise<void>[] = [];
     while (this.count < MESSAGES) {
       for (let i = 0; i < BURST; i++) sends.push(this.#send(`k${this.count++}`));
-      // Connections are cut while answers are under way.
-      await this.machine.sleep(random.next() * 8);
-      if (random.chance(0.7)) this.machine.cut();
+      // Connections are cut while answers are under way; the first burst has to connect first.
+      await this.machine.sleep(sends.length > BURST ? 0.1 + random.next() * 3 : random.next() * 20);
+      if (random.chance(0.9)) this.machine.cut();
       await this.machine.sleep(random.next() * 600);
     }
     await Promise.all(sends);

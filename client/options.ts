@@ -233,8 +233,11 @@ const CONSUMER_LATER = [
 
 /** Fills in defaults. Throws `ArgumentError` for nonsense, `UnsupportedError` for what is not built yet. */
 export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
-  const { serializeType = "JSON", namesrvAddr } = options;
-  if (namesrvAddr === undefined) throw new ArgumentError("namesrvAddr is missing");
+  const { serializeType = "JSON", namesrvAddr, signal } = options;
+  checkNameServers(namesrvAddr);
+  if (signal !== undefined && typeof signal.addEventListener !== "function") {
+    throw new ArgumentError("signal must be an AbortSignal");
+  }
   if (serializeType !== "JSON" && serializeType !== "ROCKETMQ") {
     throw new ArgumentError(`serializeType must be "JSON" or "ROCKETMQ", got ${show(serializeType)}`);
   }
@@ -248,10 +251,29 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     heartbeatBrokerInterval: whole("heartbeatBrokerInterval", options.heartbeatBrokerInterval, 30_000, 10),
     pollNameServerInterval: whole("pollNameServerInterval", options.pollNameServerInterval, 30_000, 10),
     coreMemory: whole("coreMemory", options.coreMemory, CORE_MEMORY_DEFAULT, 2, CORE_MEMORY_MAX),
-    signal: options.signal,
-    logger: options.logger,
-    onError: options.onError,
+    signal,
+    logger: resolveLogger(options.logger),
+    onError: callable("onError", options.onError),
   };
+}
+
+/** What the text means is looked at later, where the addresses are read. */
+function checkNameServers(namesrvAddr: ClientOptions["namesrvAddr"]): void {
+  if (namesrvAddr === undefined || namesrvAddr === null) throw new ArgumentError("namesrvAddr is missing");
+  if (typeof namesrvAddr === "function") return;
+  const texts = typeof namesrvAddr === "string" ? [namesrvAddr] : namesrvAddr;
+  if (
+    Array.isArray(texts) && texts.length > 0 && texts.every((text) => typeof text === "string" && text.trim() !== "")
+  ) {
+    return;
+  }
+  throw new ArgumentError(`namesrvAddr must be addresses or a function that finds them, got ${show(namesrvAddr)}`);
+}
+
+function resolveLogger(logger: Logger | undefined): Logger | undefined {
+  if (logger === undefined) return undefined;
+  for (const level of ["debug", "info", "warn", "error"] as const) callable(`logger.${level}`, logger?.[level] ?? null);
+  return logger;
 }
 
 export function resolveProducerOptions<T>(
@@ -261,22 +283,43 @@ export function resolveProducerOptions<T>(
   checkGroup(producerGroup);
   return {
     producerGroup,
-    codec,
+    codec: checkCodec(codec),
     sendMsgTimeout: whole("sendMsgTimeout", options.sendMsgTimeout, 3_000, 1),
     retryTimesWhenSendFailed: whole("retryTimesWhenSendFailed", options.retryTimesWhenSendFailed, 2, 0, 100),
-    retryAnotherBrokerWhenNotStoreOK: options.retryAnotherBrokerWhenNotStoreOK ?? false,
+    retryAnotherBrokerWhenNotStoreOK: flag(
+      "retryAnotherBrokerWhenNotStoreOK",
+      options.retryAnotherBrokerWhenNotStoreOK,
+      false,
+    ),
     maxMessageSize: whole("maxMessageSize", options.maxMessageSize, 4_194_304, 1, 16_000_000),
     defaultTopicQueueNums: whole("defaultTopicQueueNums", options.defaultTopicQueueNums, 4, 1, 65_535),
     compression: resolveCompression(options.compression),
-    retryResponseCodes: options.retryResponseCodes ?? [],
+    retryResponseCodes: resolveCodes(options.retryResponseCodes),
   };
+}
+
+function resolveCodes(codes: readonly number[] = []): readonly number[] {
+  if (Array.isArray(codes) && codes.every(Number.isInteger)) return codes;
+  throw new ArgumentError(`retryResponseCodes must be a list of response codes, got ${show(codes)}`);
+}
+
+function checkCodec<T>(codec: Codec<T>): Codec<T> {
+  if (typeof codec?.encode === "function" && typeof codec.decode === "function") return codec;
+  throw new ArgumentError("codec must have encode() and decode()");
 }
 
 function resolveCompression(
   compression: ProducerOptions<unknown>["compression"],
 ): ResolvedProducerOptions<unknown>["compression"] {
   if (compression === false) return undefined;
-  const { type = "ZLIB", level, over } = compression ?? {};
+  if (compression !== undefined && (compression === null || typeof compression !== "object")) {
+    throw new ArgumentError(`compression must be an object or false, got ${show(compression)}`);
+  }
+  const { type = "ZLIB", level, over, ...unknown } = compression ?? {};
+  for (const option in unknown) throw new ArgumentError(`There is no option ${show(`compression.${option}`)}`);
+  if (type !== "ZLIB" && type !== "LZ4" && type !== "ZSTD") {
+    throw new ArgumentError(`compression.type must be "ZLIB", "LZ4" or "ZSTD", got ${show(type)}`);
+  }
   if (type !== "ZLIB") throw new UnsupportedError(`Cannot compress with ${show(type)} yet: only "ZLIB"`);
   return {
     level: whole("compression.level", level, 5, 0, 9),
@@ -292,6 +335,9 @@ export function resolvePushConsumerOptions<T>(
   if (consumerGroup === DEFAULT_CONSUMER_GROUP) {
     throw new ArgumentError(`consumerGroup must not be "${DEFAULT_CONSUMER_GROUP}": choose one of your own`);
   }
+  if (messageModel !== "CLUSTERING" && messageModel !== "BROADCASTING") {
+    throw new ArgumentError(`messageModel must be "CLUSTERING" or "BROADCASTING", got ${show(messageModel)}`);
+  }
   if (messageModel !== "CLUSTERING") {
     throw new UnsupportedError(`messageModel ${show(messageModel)} is not supported yet`);
   }
@@ -302,9 +348,11 @@ export function resolvePushConsumerOptions<T>(
   const maxReconsumeTimes = whole("maxReconsumeTimes", options.maxReconsumeTimes, -1, -1);
   return {
     consumerGroup,
-    codec,
+    codec: checkCodec(codec),
     subscriptions: Object.fromEntries(
-      Object.entries(options.subscriptions ?? {}).map(([topic, selector]) => [topic, tagExpression(topic, selector)]),
+      Object.entries(checkSubscriptions(options.subscriptions)).map((
+        [topic, selector],
+      ) => [topic, tagExpression(topic, selector)]),
     ),
     consumeFromWhere: resolveFromWhere(options.consumeFromWhere),
     concurrency: whole("concurrency", options.concurrency, 20, 1, 65_535),
@@ -327,8 +375,17 @@ export function resolvePushConsumerOptions<T>(
       10,
     ),
     maxReconsumeTimes: maxReconsumeTimes < 0 ? 16 : maxReconsumeTimes,
-    checkCrc: options.checkCrc ?? true,
+    checkCrc: flag("checkCrc", options.checkCrc, true),
   };
+}
+
+function checkSubscriptions(
+  subscriptions: Readonly<Record<string, MessageSelector>> = {},
+): Readonly<Record<string, MessageSelector>> {
+  if (subscriptions !== null && typeof subscriptions === "object" && !Array.isArray(subscriptions)) {
+    return subscriptions;
+  }
+  throw new ArgumentError("subscriptions must be an object of topics and selectors");
 }
 
 function resolveFromWhere(where: ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET"): ConsumeFromWhere {
@@ -376,6 +433,17 @@ function whole(option: string, value: number | undefined, otherwise: number, min
   if (value === undefined) return otherwise;
   if (Number.isInteger(value) && value >= min && value <= max) return value;
   throw new ArgumentError(`${option} must be a whole number from ${min} to ${max}, got ${show(value)}`);
+}
+
+function flag(option: string, value: boolean | undefined, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise;
+  if (typeof value === "boolean") return value;
+  throw new ArgumentError(`${option} must be true or false, got ${show(value)}`);
+}
+
+function callable<F>(option: string, value: F): F {
+  if (value === undefined || typeof value === "function") return value;
+  throw new ArgumentError(`${option} must be a function, got ${show(value)}`);
 }
 
 function name(option: string, value: string | undefined): string | undefined {

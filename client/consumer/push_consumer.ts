@@ -1,4 +1,4 @@
-import { BaseClient, type CallOptions, type Client } from "../client.ts";
+import type { CallOptions, Client } from "../client.ts";
 import { ArgumentError, ClosedError, RouteError, UnsupportedError } from "../errors.ts";
 import type { ConsumerEvents } from "../events.ts";
 import type { Timer } from "../host.ts";
@@ -9,6 +9,7 @@ import type { ConsumerData } from "../protocol/heartbeat.ts";
 import { checkTopic, isRetryTopic, retryTopic } from "../protocol/names.ts";
 import { buildSubscription, type SubscriptionData } from "../protocol/subscription.ts";
 import { type Reading, Slabs } from "../pulled_message.ts";
+import { QueryingClient } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { ConsumeConcurrently } from "./consume_concurrently.ts";
 import { Credits } from "./credits.ts";
@@ -41,7 +42,7 @@ const PULL_EXPIRES = 120_000;
 /** A compressed body may grow to this. */
 const BODY_MAX = 4 * 4_194_304;
 
-export class DefaultPushConsumer<T> extends BaseClient<ConsumerEvents> implements PushConsumer<T>, PullContext<T> {
+export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> implements PushConsumer<T>, PullContext<T> {
   readonly options: ResolvedPushConsumerOptions<T>;
   readonly store: BrokerOffsetStore;
   readonly credits: Credits;

@@ -1,10 +1,11 @@
-import { BaseClient, type CallOptions, type Client } from "../client.ts";
+import type { CallOptions, Client } from "../client.ts";
 import { ArgumentError, UnsupportedError } from "../errors.ts";
 import type { Instance } from "../instance.ts";
 import type { Message, MessageQueue, SendResult } from "../message.ts";
 import type { ResolvedProducerOptions } from "../options.ts";
 import { checkTopic } from "../protocol/names.ts";
 import * as sysFlags from "../protocol/sys_flag.ts";
+import { QueryingClient, refuse } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { type OutboundMessage, toOutbound } from "./outbound_message.ts";
 import { SendPrograms } from "./send_programs.ts";
@@ -34,7 +35,7 @@ type Prepared = OutboundMessage | Promise<OutboundMessage>;
 
 const INDEX_MASK = 0x7fffffff;
 
-export class DefaultProducer<T> extends BaseClient implements Producer<T>, SendContext {
+export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
   readonly options: ResolvedProducerOptions<unknown>;
   readonly programs: SendPrograms;
   readonly producerGroup: string;
@@ -196,9 +197,6 @@ export class DefaultProducer<T> extends BaseClient implements Producer<T>, SendC
     return refuse("createTopic");
   }
 }
-
-const refuse = (member: string): Promise<never> =>
-  Promise.reject(new UnsupportedError(`${member}() is not supported yet`));
 
 function checkCall(options: SendOptions, timeout: number): void {
   if (!(typeof timeout === "number" && timeout > 0)) {

@@ -28,7 +28,7 @@ const layers: readonly RegExp[] = [
   own("client/remoting"),
   /^client\/(options|events|pulled_message)\.ts$/,
   own("client/route"),
-  /^client\/(instance|client)\.ts$/,
+  /^client\/(instance|client|queries)\.ts$/,
   /^client\/(producer|consumer|admin)\//,
   /^client\/[^/]+\.ts$/,
 ];

@@ -55,6 +55,7 @@ export class BrokerState {
     this.groups = new Groups(host.clock);
     this.held = new HeldPulls(host);
     this.messages = new MessageStore({
+      brokerName,
       clock: host.clock,
       crc32: this.crc32,
       storeHost: addr,

@@ -22,6 +22,7 @@ export interface StoredAt {
 }
 
 export interface MessageStoreOptions {
+  readonly brokerName: string;
   readonly clock: Clock;
   /** CRC-32 of a body. */
   readonly crc32: (bytes: Uint8Array) => number;
@@ -33,11 +34,13 @@ export interface MessageStoreOptions {
 
 /** Records in the commit log, and the queues that point at them. */
 export class MessageStore {
+  readonly brokerName: string;
   readonly log: CommitLog = new MemoryCommitLog();
   readonly #options: MessageStoreOptions;
   readonly #topics = new Map<string, ConsumeQueue[]>();
 
   constructor(options: MessageStoreOptions) {
+    this.brokerName = options.brokerName;
     this.#options = options;
   }
 
@@ -64,7 +67,7 @@ export class MessageStore {
     return { position, queueOffset };
   }
 
-  /** The open record is complete: closes it and enters it in its queue. */
+  /** The open record is complete: closes it and enters it in its queue. Every message comes by here. */
   append(queue: ConsumeQueue, position: number, size: number, tagHash: number, storeTimestamp: number): number {
     this.log.close(size);
     const queueOffset = queue.append(position, size, tagHash, storeTimestamp);

@@ -14,6 +14,7 @@ import type { MessageStore } from "./message_store.ts";
 import type { Topics } from "./topics.ts";
 
 export interface OffsetsOptions {
+  readonly brokerName: string;
   readonly messages: MessageStore;
   readonly topics: Topics;
   readonly groups: Groups;
@@ -21,12 +22,14 @@ export interface OffsetsOptions {
 
 /** Committed offsets by group and queue, and the questions about offsets (`ConsumerManageProcessor`, `AdminBrokerProcessor`). */
 export class Offsets {
+  readonly brokerName: string;
   readonly #messages: MessageStore;
   readonly #topics: Topics;
   readonly #groups: Groups;
   readonly #committed = new Map<string, bigint>();
 
-  constructor({ messages, topics, groups }: OffsetsOptions) {
+  constructor({ brokerName, messages, topics, groups }: OffsetsOptions) {
+    this.brokerName = brokerName;
     this.#messages = messages;
     this.#topics = topics;
     this.#groups = groups;

@@ -1,8 +1,11 @@
-import { BrokerState } from "../../broker/broker_state.ts";
 import { MessageStore } from "../../broker/message_store.ts";
 import { Offsets } from "../../broker/offsets.ts";
 import { RequestCode, ResponseCode } from "../../client/protocol/codes.ts";
+import { decodeProperties } from "../../client/protocol/properties.ts";
+import { decodeProperties } from "../../client/protocol/properties.ts";
 import { KEYS } from "../../client/protocol/property_names.ts";
+import { decodeRecord } from "../../client/protocol/record.ts";
+import { decodeRecord } from "../../client/protocol/record.ts";
 import { Sending } from "../../client/producer/sending.ts";
 import { Remoting } from "../../client/remoting/remoting.ts";
 import type { Ledger } from "./ledger.ts";
@@ -41,26 +44,44 @@ export function probe(ledger: Ledger): { readonly seen: Seen; readonly remove: (
 }
 
 function probeBrokers(ledger: Ledger): (() => void)[] {
-  // A broker stores a message before any group can commit in its queue.
-  const names = new WeakMap<MessageStore | Offsets, string>();
+  /** Where a broker's messages lie, by what keeps its offsets: said when it is first asked for one. */
+  const messagesOf = new WeakMap<Offsets, MessageStore>();
+  const addrOf = new WeakMap<MessageStore, string>();
+  let asked: Offsets | undefined;
   return [
-    patch(BrokerState.prototype, "store", (original) =>
-      function (this: BrokerState, message) {
-        names.set(this.messages, this.brokerName);
-        names.set(this.offsets, this.brokerName);
-        return original.call(this, message);
+    patch(
+      MessageStore.prototype,
+      "append",
+      (original) =>
+        function (this: MessageStore, queue, position, size, tagHash, storeTimestamp) {
+          const offset = original.call(this, queue, position, size, tagHash, storeTimestamp);
+          const { topic, queueId, storeHost, properties } = decodeRecord(this.log.read(position, size)!);
+          addrOf.set(this, storeHost);
+          ledger.stored(storeHost, topic, queueId, offset, decodeProperties(properties)[KEYS] ?? "");
+          return offset;
+        },
+    ),
+    patch(MessageStore.prototype, "existing", (original) =>
+      function (this: MessageStore, topic, queueId) {
+        if (asked) messagesOf.set(asked, this);
+        return original.call(this, topic, queueId);
       }),
-    patch(MessageStore.prototype, "put", (original) =>
-      function (this: MessageStore, message) {
-        const place = original.call(this, message);
-        const key = message.properties[KEYS] ?? "";
-        ledger.stored(names.get(this)!, message.topic, message.queueId, place.queueOffset, key);
-        return place;
+    patch(Offsets.prototype, "query", (original) =>
+      function (this: Offsets, request) {
+        asked = this;
+        try {
+          return original.call(this, request);
+        } finally {
+          asked = undefined;
+        }
       }),
     patch(Offsets.prototype, "commit", (original) =>
       function (this: Offsets, group, topic, queueId, offset) {
         original.call(this, group, topic, queueId, offset);
-        ledger.committed(group, names.get(this) ?? "a broker without messages", topic, queueId, Number(offset));
+        const messages = messagesOf.get(this);
+        const addr = messages && addrOf.get(messages);
+        if (addr !== undefined) ledger.committed(group, addr, topic, queueId, Number(offset));
+        else if (offset > 0) ledger.violate(`${offset} committed in ${topic} at a broker without messages`);
       }),
   ];
 }

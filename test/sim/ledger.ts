@@ -13,7 +13,7 @@ interface LedgerQueue {
   committed: number;
 }
 
-/** The truth about one cluster and one group: what was stored, what was handled, what was committed. */
+/** The truth about one cluster and one group: what was stored, handled and committed. */
 export class Ledger {
   readonly group: string;
   readonly topic: string;

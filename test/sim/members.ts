@@ -8,8 +8,6 @@ import type { Machine } from "./machine.ts";
 import { CORE_MEMORY, type Shared } from "./producers.ts";
 import { GROUP, TOPIC } from "./run_seed.ts";
 
-/** Virtual ms between two looks at what has been consumed. */
-export const CONSUMED = 250;
 /** No message fails more often, so that none ends in the dead letter queue. */
 const FAILURES_MAX = 3;
 
@@ -30,6 +28,8 @@ export class Members {
   readonly #failures = new Map<string, number>();
   /** Changes of a member's assignment after its first. */
   rebalances = 0;
+  /** Handlers that run on machines that live. */
+  readonly #running = new Map<Machine, number>();
 
   constructor(shared: Shared & { machine(): Machine }) {
     this.#shared = shared;
@@ -37,6 +37,10 @@ export class Members {
 
   get alive(): number {
     return this.#members.size;
+  }
+
+  get isBusy(): boolean {
+    return [...this.#running].some(([machine, count]) => count > 0 && !machine.isDead);
   }
 
   isDead(remoting: unknown): boolean {
@@ -121,6 +125,7 @@ export class Members {
 
   #handle(machine: Machine, message: MessageExt, context: ConsumeContext): undefined | Promise<undefined> {
     const { random } = this.#shared;
+    this.#running.set(machine, (this.#running.get(machine) ?? 0) + 1);
     const failures = this.#failures.get(this.#keyOf(message)) ?? 0;
     const fails = failures < FAILURES_MAX && random.chance(0.15);
     if (random.chance(0.3)) return this.#end(machine, message, context, fails);
@@ -131,6 +136,7 @@ export class Members {
 
   #end(machine: Machine, message: MessageExt, { queue }: ConsumeContext, fails: boolean): undefined {
     if (machine.isDead) return;
+    this.#running.set(machine, this.#running.get(machine)! - 1);
     const key = this.#keyOf(message);
     const { brokerName, topic, queueId } = queue;
     this.#shared.ledger.handled(brokerName, topic, queueId, Number(message.queueOffset), key, !fails);

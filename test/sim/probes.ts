@@ -2,9 +2,7 @@ import { MessageStore } from "../../broker/message_store.ts";
 import { Offsets } from "../../broker/offsets.ts";
 import { RequestCode, ResponseCode } from "../../client/protocol/codes.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
-import { decodeProperties } from "../../client/protocol/properties.ts";
 import { KEYS } from "../../client/protocol/property_names.ts";
-import { decodeRecord } from "../../client/protocol/record.ts";
 import { decodeRecord } from "../../client/protocol/record.ts";
 import { Sending } from "../../client/producer/sending.ts";
 import { Remoting } from "../../client/remoting/remoting.ts";
@@ -44,10 +42,6 @@ export function probe(ledger: Ledger): { readonly seen: Seen; readonly remove: (
 }
 
 function probeBrokers(ledger: Ledger): (() => void)[] {
-  /** Where a broker's messages lie, by what keeps its offsets: said when it is first asked for one. */
-  const messagesOf = new WeakMap<Offsets, MessageStore>();
-  const addrOf = new WeakMap<MessageStore, string>();
-  let asked: Offsets | undefined;
   return [
     patch(
       MessageStore.prototype,
@@ -55,33 +49,15 @@ function probeBrokers(ledger: Ledger): (() => void)[] {
       (original) =>
         function (this: MessageStore, queue, position, size, tagHash, storeTimestamp) {
           const offset = original.call(this, queue, position, size, tagHash, storeTimestamp);
-          const { topic, queueId, storeHost, properties } = decodeRecord(this.log.read(position, size)!);
-          addrOf.set(this, storeHost);
-          ledger.stored(storeHost, topic, queueId, offset, decodeProperties(properties)[KEYS] ?? "");
+          const { topic, queueId, properties } = decodeRecord(this.log.read(position, size)!);
+          ledger.stored(this.brokerName, topic, queueId, offset, decodeProperties(properties)[KEYS] ?? "");
           return offset;
         },
     ),
-    patch(MessageStore.prototype, "existing", (original) =>
-      function (this: MessageStore, topic, queueId) {
-        if (asked) messagesOf.set(asked, this);
-        return original.call(this, topic, queueId);
-      }),
-    patch(Offsets.prototype, "query", (original) =>
-      function (this: Offsets, request) {
-        asked = this;
-        try {
-          return original.call(this, request);
-        } finally {
-          asked = undefined;
-        }
-      }),
     patch(Offsets.prototype, "commit", (original) =>
       function (this: Offsets, group, topic, queueId, offset) {
         original.call(this, group, topic, queueId, offset);
-        const messages = messagesOf.get(this);
-        const addr = messages && addrOf.get(messages);
-        if (addr !== undefined) ledger.committed(group, addr, topic, queueId, Number(offset));
-        else if (offset > 0) ledger.violate(`${offset} committed in ${topic} at a broker without messages`);
+        ledger.committed(group, this.brokerName, topic, queueId, Number(offset));
       }),
   ];
 }

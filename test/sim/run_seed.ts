@@ -1,6 +1,6 @@
 import process from "node:process";
 import { startClusterWith } from "../../broker/mod.ts";
-import { CONSUMED, Members } from "./members.ts";
+import { Members } from "./members.ts";
 import { Ledger } from "./ledger.ts";
 import { Machine } from "./machine.ts";
 import { probe, type Seen } from "./probes.ts";
@@ -28,6 +28,10 @@ export const TOPIC = "topic";
 const QUEUES = 2;
 /** Virtual ms that the group has to consume everything once nothing goes wrong any more. */
 const PATIENCE = 600_000;
+/** Virtual ms between two looks at what has been consumed. */
+const LOOK = 250;
+/** Longer than the delay of a message that was sent back. */
+const QUIET = 2_000;
 
 /** One small cluster, producers and members of a group, and whatever happens to them; all of it from one seed. */
 export async function runSeed(seed: number): Promise<Outcome> {
@@ -111,17 +115,20 @@ class World {
     sim.heal();
     await producers.runInPeace();
     if (members.alive === 0) members.join();
-    await this.#until(() => this.#ledger.isConsumed);
+    await this.#quiet(members);
     this.#ledger.checkConsumed();
     await Promise.all([producers.shutdown(), members.shutdown()]);
     if (this.#ledger.violations.length === 0) this.#ledger.checkCommitted();
     await cluster.close();
   }
 
-  async #until(holds: () => boolean): Promise<void> {
+  /** Until everything is consumed, and nothing that was sent back is still to come. */
+  async #quiet(members: Members): Promise<void> {
     const { clock } = this.#sim;
-    for (const end = this.#sim.now + PATIENCE; !holds() && this.#sim.now < end;) {
-      await new Promise<void>((resolve) => clock.setTimer(CONSUMED, resolve));
+    const end = this.#sim.now + PATIENCE;
+    for (let since = this.#sim.now; this.#sim.now < end && this.#sim.now - since < QUIET;) {
+      await new Promise<void>((resolve) => clock.setTimer(LOOK, resolve));
+      if (members.isBusy || !this.#ledger.isConsumed) since = this.#sim.now;
     }
   }
 }

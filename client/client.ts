@@ -1,6 +1,7 @@
 import { ArgumentError, ClosedError } from "./errors.ts";
 import { type ClientEvents, Emitter, reasonOf } from "./events.ts";
 import type { Instance, Member } from "./instance.ts";
+import { SharedAttempt } from "./shared_attempt.ts";
 
 export interface CallOptions {
   signal?: AbortSignal;
@@ -43,7 +44,8 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
   readonly #ownsInstance: boolean;
   readonly #emitter: Emitter<Events>;
   #state: ClientState = "created";
-  #starting: Promise<void> | undefined;
+  #aborted: (() => void) | undefined;
+  readonly #starting: SharedAttempt;
   #closing: Promise<void> | undefined;
 
   constructor(instance: Instance, ownsInstance: boolean) {
@@ -52,9 +54,15 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     this.#emitter = new Emitter<Events>((error) =>
       instance.log("error", "An event listener threw", { error: reasonOf(error) })
     );
+    this.#starting = new SharedAttempt(
+      instance.host.clock,
+      (timeout, signal) => this.#start(timeout, signal),
+      () => this.#state === "running",
+      () => this.#state === "created" ? undefined : this.closedError(),
+    );
     const { signal } = instance.options;
     if (ownsInstance && signal) {
-      const aborted = (): void => void this.shutdown();
+      const aborted = this.#aborted = (): void => void this.shutdown();
       if (signal.aborted) instance.host.defer(aborted);
       else signal.addEventListener("abort", aborted, { once: true });
     }
@@ -81,8 +89,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
   /** Starts unless it has started. A failed start can be tried again. */
   ready(timeout: number, signal?: AbortSignal): Promise<void> {
     if (this.#state === "running") return Promise.resolve();
-    if (this.#state !== "created") return Promise.reject(this.closedError());
-    return this.#starting ??= this.#start(timeout, signal).finally(() => this.#starting = undefined);
+    return this.#starting.join(timeout, signal);
   }
 
   async #start(timeout: number, signal: AbortSignal | undefined): Promise<void> {
@@ -118,8 +125,9 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
   async #shutdown(timeout: number): Promise<void> {
     const { clock } = this.instance.host;
     const deadline = clock.monotonic() + timeout;
-    const wasStarted = this.#state === "running" || this.#starting !== undefined;
+    const wasStarted = this.#state === "running" || this.#starting.isRunning;
     this.#state = "draining";
+    if (this.#aborted) this.instance.options.signal?.removeEventListener("abort", this.#aborted);
     const timeLeft = (): number => Math.max(0, deadline - clock.monotonic());
     if (wasStarted) await this.#within(timeLeft(), this.stopped(timeLeft));
     this.instance.leave(this);

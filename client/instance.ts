@@ -15,6 +15,7 @@ import { NameServers } from "./remoting/name_servers.ts";
 import { Remoting } from "./remoting/remoting.ts";
 import { Routes } from "./route/routes.ts";
 import { MASTER_ID, type TopicRoute } from "./route/topic_route.ts";
+import { SharedAttempt } from "./shared_attempt.ts";
 
 /** A producer or a consumer, as its instance sees it. */
 export interface Member {
@@ -50,7 +51,7 @@ export class Instance {
   readonly #heartbeats = new Set<Promise<void>>();
   readonly #timers = new Set<Timer>();
   #clientId = "";
-  #starting: Promise<void> | undefined;
+  readonly #starting: SharedAttempt;
   #started = false;
   #closing: Promise<void> | undefined;
 
@@ -80,6 +81,12 @@ export class Instance {
       changed: (route) => this.#routeChanged(route),
       onError: (error) => this.report(error),
     });
+    this.#starting = new SharedAttempt(
+      host.clock,
+      (timeout, signal) => this.#start(timeout, signal),
+      () => this.isStarted,
+      () => this.#closing ? new ClosedError("Cannot start: the client was closed") : undefined,
+    );
     this.remoting.handle(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ({ extFields }) => {
       const { consumerGroup } = decodeNotify(extFields);
       for (const member of this.#members) member.membersChanged?.(consumerGroup);
@@ -114,9 +121,8 @@ export class Instance {
 
   /** Makes sure that a name server answers, so that the client has an address and an id. A failed start can be tried again. */
   start(timeout: number, signal?: AbortSignal): Promise<void> {
-    if (this.#closing) return Promise.reject(new ClosedError("Cannot start: the client was closed"));
-    if (this.#started) return Promise.resolve();
-    return this.#starting ??= this.#start(timeout, signal).finally(() => this.#starting = undefined);
+    if (this.isStarted) return Promise.resolve();
+    return this.#starting.join(timeout, signal);
   }
 
   async #start(timeout: number, signal?: AbortSignal): Promise<void> {

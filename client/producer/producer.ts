@@ -87,8 +87,13 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
         reject(error);
         this.#left();
       };
-      if (route) new Sending(this, prepared as OutboundMessage, route, deadline, options, resolved, rejected).try();
-      else this.#sendLater(prepared, deadline, options, resolved, rejected).catch(rejected);
+      if (route) {
+        try {
+          new Sending(this, prepared as OutboundMessage, route, deadline, options, resolved, rejected).try();
+        } catch (error) {
+          rejected(error);
+        }
+      } else this.#sendLater(prepared, deadline, options, resolved, rejected).catch(rejected);
     });
   }
 

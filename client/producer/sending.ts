@@ -5,6 +5,7 @@ import {
   ConnectError,
   isRocketMQError,
   type RocketMQError,
+  RouteError,
   TimeoutError,
 } from "../errors.ts";
 import type { Instance } from "../instance.ts";
@@ -146,7 +147,8 @@ export class Sending {
   }
 
   readonly #failed = (error: RocketMQError): void => {
-    if (this.#signal?.aborted || !isRocketMQError(error)) return this.#reject(error);
+    if (this.#signal?.aborted) return this.#reject(this.#signal.reason);
+    if (!isRocketMQError(error)) return this.#reject(error);
     if (error instanceof ArgumentError || (!error.retryable && !(error instanceof BrokerError))) {
       return this.#end(error);
     }
@@ -155,7 +157,11 @@ export class Sending {
     }
     (this.#errors ??= []).push(error);
     // The next try may know better where the topic is.
-    this.#route = this.#context.instance.routes.known(this.#message.topic) ?? this.#route;
+    const { topic } = this.#message;
+    this.#route = this.#context.instance.routes.known(topic) ?? this.#route;
+    if (this.#route.publishQueues.length === 0) {
+      return this.#end(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
+    }
     this.try();
   };
 

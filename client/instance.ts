@@ -111,6 +111,11 @@ export class Instance {
     return this.#members.size > 0;
   }
 
+  /** Whether a second producer here is of the same group. */
+  hasAnother(member: Member): boolean {
+    return [...this.#members].some((each) => each !== member && each.producerGroup === member.producerGroup);
+  }
+
   join(member: Member): void {
     this.#members.add(member);
   }

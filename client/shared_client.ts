@@ -1,6 +1,6 @@
 import { BaseClient, type Client } from "./client.ts";
 import { DefaultPushConsumer, type PushConsumer } from "./consumer/push_consumer.ts";
-import { UnsupportedError } from "./errors.ts";
+import { ArgumentError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
 import { Instance } from "./instance.ts";
 import {
@@ -41,7 +41,7 @@ export function createPushConsumerOn<T>(host: Host, options: PushConsumerOptions
 }
 
 class DefaultSharedClient extends BaseClient implements SharedClient {
-  readonly #members = new Set<Pick<Client, "shutdown">>();
+  readonly #members = new Set<Pick<Client, "shutdown" | "state">>();
 
   constructor(instance: Instance) {
     super(instance, true);
@@ -59,6 +59,13 @@ class DefaultSharedClient extends BaseClient implements SharedClient {
     this.#checkOpen();
     checkOptionNames(options, "consumer");
     const resolved = resolvePushConsumerOptions(options);
+    const { consumerGroup } = resolved;
+    for (const member of this.#members) {
+      // Both would have the same client id, and so the same queues.
+      if (member instanceof DefaultPushConsumer && member.options.consumerGroup === consumerGroup) {
+        throw new ArgumentError(`This client has a consumer of group "${consumerGroup}" already`);
+      }
+    }
     const consumer = new DefaultPushConsumer(this.instance, false, resolved);
     this.#members.add(consumer);
     return consumer;
@@ -78,6 +85,7 @@ class DefaultSharedClient extends BaseClient implements SharedClient {
 
   #checkOpen(): void {
     if (this.state === "draining" || this.state === "closed") throw this.closedError();
+    for (const member of this.#members) if (member.state === "closed") this.#members.delete(member);
   }
 
   protected started(): Promise<void> {

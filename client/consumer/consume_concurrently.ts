@@ -23,16 +23,23 @@ export class ConsumeConcurrently<T> {
   #concurrency: number;
   #running = 0;
   #isStopped = false;
-  /** A handler is on the stack. */
-  #calling = 0;
-  /** Handlers that shut their consumer down: nobody waits for them. */
+  readonly #shutdown: Shutdown;
+  /** Of the handler that is on the stack. */
+  #current: Context | undefined;
+  /** Running handlers that shut their consumer down: nobody waits for them. */
   #excused = 0;
   #idle: (() => void) | undefined;
 
-  constructor(instance: Instance, options: ResolvedPushConsumerOptions<T>, store: BrokerOffsetStore) {
+  constructor(
+    instance: Instance,
+    options: ResolvedPushConsumerOptions<T>,
+    store: BrokerOffsetStore,
+    shutdown: Shutdown,
+  ) {
     this.#instance = instance;
     this.#options = options;
     this.#store = store;
+    this.#shutdown = shutdown;
     this.#concurrency = options.concurrency;
   }
 
@@ -63,9 +70,20 @@ export class ConsumeConcurrently<T> {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#ready.length = 0;
-    if (this.#calling > 0) this.#excused = 1;
-    if (this.#running <= this.#excused) return Promise.resolve();
+    if (this.#running === this.#excused) return Promise.resolve();
     return new Promise((resolve) => this.#idle = resolve);
+  }
+
+  /** The handler on the stack, if there is one, shuts the consumer down: waiting for it would be waiting for oneself. */
+  excuseCaller(): void {
+    if (this.#current) this.#excuse(this.#current);
+  }
+
+  #excuse(context: Context): void {
+    if (context.isExcused || context.hasEnded) return;
+    context.isExcused = true;
+    this.#excused++;
+    if (this.#isStopped && this.#running === this.#excused) this.#idle?.();
   }
 
   #dispatch(): void {
@@ -83,7 +101,10 @@ export class ConsumeConcurrently<T> {
   #start(listener: MessageListener<T>, queue: ProcessQueue<T>, message: PulledMessage<T>): void {
     this.#running++;
     let work: unknown;
-    const context = new Context(queue);
+    const context: Context = new Context(queue, (options) => {
+      this.#excuse(context);
+      return this.#shutdown(options);
+    });
     try {
       const preparing = message.prepare();
       if (preparing) work = preparing.then(() => this.#call(listener, message, context));
@@ -104,12 +125,13 @@ export class ConsumeConcurrently<T> {
     }
   }
 
-  #call(listener: MessageListener<T>, message: PulledMessage<T>, context: ConsumeContext): unknown {
-    this.#calling++;
+  #call(listener: MessageListener<T>, message: PulledMessage<T>, context: Context): unknown {
+    const before = this.#current;
+    this.#current = context;
     try {
       return listener.eachMessage(message, context);
     } finally {
-      this.#calling--;
+      this.#current = before;
     }
   }
 
@@ -117,7 +139,7 @@ export class ConsumeConcurrently<T> {
     const failure = error ?? nonsense(status);
     if (failure === undefined && status !== "RECONSUME_LATER") {
       this.#done(queue, message);
-      this.#left();
+      this.#left(context);
       return;
     }
     if (failure !== undefined) {
@@ -127,12 +149,13 @@ export class ConsumeConcurrently<T> {
         error: reasonOf(failure),
       });
     }
-    void this.#giveBack(queue, message, context.delayLevelWhenNextConsume);
+    void this.#giveBack(queue, message, context);
   }
 
   /** A handler still counts as running until its message has been given back. */
-  async #giveBack(queue: ProcessQueue<T>, message: PulledMessage<T>, delayLevel: number): Promise<void> {
+  async #giveBack(queue: ProcessQueue<T>, message: PulledMessage<T>, context: Context): Promise<void> {
     const { consumerGroup, maxReconsumeTimes } = this.#options;
+    const { delayLevelWhenNextConsume: delayLevel } = context;
     try {
       // Whoever has the queue now gets the message from the broker anyway.
       if (!queue.isDropped) {
@@ -143,7 +166,7 @@ export class ConsumeConcurrently<T> {
     } catch (error) {
       if (!queue.isDropped) this.#again(queue, message, error);
     }
-    this.#left();
+    this.#left(context);
   }
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
@@ -163,22 +186,30 @@ export class ConsumeConcurrently<T> {
     if (offset >= 0) this.#store.update(queue.queue, offset, true);
   }
 
-  #left(): void {
+  #left(context: Context): void {
     this.#running--;
+    context.hasEnded = true;
+    if (context.isExcused) this.#excused--;
     if (this.#isStopped) {
-      if (this.#running <= this.#excused) this.#idle?.();
+      if (this.#running === this.#excused) this.#idle?.();
     } else {
       this.#dispatch();
     }
   }
 }
 
+type Shutdown = (options?: { timeout?: number }) => Promise<void>;
+
 class Context implements ConsumeContext {
   readonly #queue: ProcessQueue<never>;
+  readonly shutdown: Shutdown;
   delayLevelWhenNextConsume = 0;
+  isExcused = false;
+  hasEnded = false;
 
-  constructor(queue: ProcessQueue<unknown>) {
+  constructor(queue: ProcessQueue<unknown>, shutdown: Shutdown) {
     this.#queue = queue as ProcessQueue<never>;
+    this.shutdown = shutdown;
   }
 
   get queue(): ConsumeContext["queue"] {

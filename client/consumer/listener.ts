@@ -4,10 +4,16 @@ export type ConsumeConcurrentlyStatus = "CONSUME_SUCCESS" | "RECONSUME_LATER";
 
 export interface ConsumeContext {
   readonly queue: MessageQueue;
-  /** Fires on shutdown and when the queue is revoked. */
+  /** Fires when the queue is revoked, and when a shutdown does not wait any longer. */
   readonly signal: AbortSignal;
   /** For a message that fails: 0 the broker decides, -1 the dead letter queue, 1..18 a delay level. */
   delayLevelWhenNextConsume: number;
+  /**
+   * Shuts the consumer down, without waiting for this handler: it may await that. The consumer's own `shutdown()` does the
+   * same when it is called before the handler's first `await`; after that it cannot know who calls. A handler that
+   * ends later than the shutdown has its message delivered again.
+   */
+  shutdown(options?: { timeout?: number }): Promise<void>;
   /** Not supported yet. */
   reply(body: Uint8Array): Promise<void>;
 }

@@ -65,7 +65,12 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
     this.reading = { host: instance.host, codec: options.codec, maxBodyBytes: BODY_MAX };
-    this.#consuming = new ConsumeConcurrently(instance, options, this.store);
+    this.#consuming = new ConsumeConcurrently(
+      instance,
+      options,
+      this.store,
+      (how) => this.shutdown(how),
+    );
     for (const [topic, expression] of Object.entries(options.subscriptions)) this.#subscribe(topic, expression);
   }
 
@@ -362,6 +367,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   }
 
   override async shutdown(options?: { timeout?: number }): Promise<void> {
+    this.#consuming.excuseCaller();
     await super.shutdown(options);
     for (const ended of this.#ended.splice(0)) ended();
   }

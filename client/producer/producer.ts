@@ -157,7 +157,9 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     return (await this.#route(topic, limit, signal)).publishQueues;
   }
 
+  /** Brokers that other members are connected to already hear of the group now, others when they are met. */
   protected started(): Promise<void> {
+    void this.instance.heartbeat();
     return Promise.resolve();
   }
 
@@ -172,7 +174,8 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
         };
       });
     }
-    await this.instance.unregister({ producerGroup: this.producerGroup }, timeLeft());
+    const { instance, producerGroup } = this;
+    if (!instance.hasAnother(this)) await instance.unregister({ producerGroup }, timeLeft());
     // What still waits to be encoded needs its program.
     if (this.#inFlight === 0) this.programs.close();
   }

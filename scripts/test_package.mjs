@@ -79,7 +79,9 @@ async function count(cases) {
   return { passed, failed };
 }
 
-const rmq = () => join(folder, "node_modules/.bin/rmq");
+function rmq() {
+  return join(folder, "node_modules/.bin/rmq");
+}
 
 /** The broker of the installed package, on free ports. */
 async function startBroker() {

@@ -110,7 +110,7 @@ export class ConsumeConcurrently<T> {
       if (preparing) work = preparing.then(() => this.#call(listener, message, context));
       else work = this.#call(listener, message, context);
     } catch (error) {
-      this.#ended(queue, message, context, error);
+      this.#ended(queue, message, context, error ?? new Error("The handler threw nothing"));
       return;
     }
     if (isThenable(work)) {

@@ -127,7 +127,7 @@ export class Members {
     const { random } = this.#shared;
     this.#running.set(machine, (this.#running.get(machine) ?? 0) + 1);
     const failures = this.#failures.get(this.#keyOf(message)) ?? 0;
-    const fails = failures < FAILURES_MAX && random.chance(0.15);
+    const fails = failures < FAILURES_MAX && random.chance(0.2);
     if (random.chance(0.3)) return this.#end(machine, message, context, fails);
     // Now and then one takes its time, and holds the offset of its queue back.
     const ms = random.chance(0.1) ? 500 + random.next() * 4_000 : random.next() * 50;

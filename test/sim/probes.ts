@@ -18,8 +18,8 @@ interface Call {
 /** What the probes have seen. */
 export interface Seen {
   readonly calls: Call[];
-  /** First tries and further ones. */
-  tries: number;
+  /** Tries of sends after the first. */
+  retries: number;
   sendBacks: number;
 }
 
@@ -36,7 +36,7 @@ export function patch<T extends object, Name extends keyof T>(
 
 /** Watches brokers and clients from inside, so that nothing is missed and nothing is disturbed. */
 export function probe(ledger: Ledger): { readonly seen: Seen; readonly remove: () => void } {
-  const seen: Seen = { calls: [], tries: 0, sendBacks: 0 };
+  const seen: Seen = { calls: [], retries: 0, sendBacks: 0 };
   const removers = [...probeBrokers(ledger), ...probeClients(seen)];
   return { seen, remove: () => removers.reverse().forEach((remove) => remove()) };
 }
@@ -63,6 +63,7 @@ function probeBrokers(ledger: Ledger): (() => void)[] {
 }
 
 function probeClients(seen: Seen): (() => void)[] {
+  const tried = new WeakSet<Sending>();
   return [
     patch(
       Remoting.prototype,
@@ -86,7 +87,8 @@ function probeClients(seen: Seen): (() => void)[] {
     ),
     patch(Sending.prototype, "try", (original) =>
       function (this: Sending) {
-        seen.tries++;
+        if (tried.has(this)) seen.retries++;
+        tried.add(this);
         original.call(this);
       }),
   ];

@@ -15,8 +15,8 @@ export interface Shared {
 
 /** MiB of a client's core: a few connections and process queues. */
 export const CORE_MEMORY = 8;
-const MESSAGES = 18;
-const BURST = 6;
+const MESSAGES = 20;
+const BURST = 5;
 /** Virtual ms until a connection that could not be made is tried again, at the latest. */
 const RECONNECTED = 12_000;
 
@@ -45,9 +45,12 @@ export class Producers {
     const sends: Promise<void>[] = [];
     while (this.count < MESSAGES) {
       for (let i = 0; i < BURST; i++) sends.push(this.#send(`k${this.count++}`));
-      // Connections are cut while answers are under way; the first burst has to connect first.
-      await this.machine.sleep(sends.length > BURST ? 0.1 + random.next() * 3 : random.next() * 20);
-      if (random.chance(0.9)) this.machine.cut();
+      // Connections are cut while answers are under way; now and then also while the client starts.
+      const isStarting = this.count === BURST;
+      for (let cuts = 0; cuts < 2; cuts++) {
+        await this.machine.sleep(random.next() * 6);
+        if (random.chance(isStarting ? 0.05 : 0.85)) this.machine.cut();
+      }
       await this.machine.sleep(random.next() * 600);
     }
     await Promise.all(sends);

@@ -55,8 +55,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
     process.off("unhandledRejection", unhandled);
   }
   const { cuts, splits } = sim.counts;
-  const { sendBacks, tries } = seen;
-  const retries = tries - world.sends;
+  const { retries, sendBacks } = seen;
   return {
     seed,
     counts: { cuts, splits, retries, sendBacks, rebalances: world.rebalances },
@@ -75,16 +74,11 @@ class World {
   readonly #sim: Simulation;
   readonly #ledger: Ledger;
   #machines = 1;
-  #producers: Producers | undefined;
   #members: Members | undefined;
 
   constructor(sim: Simulation, ledger: Ledger) {
     this.#sim = sim;
     this.#ledger = ledger;
-  }
-
-  get sends(): number {
-    return this.#producers?.count ?? 0;
   }
 
   get rebalances(): number {
@@ -106,7 +100,7 @@ class World {
     const machine = (): Machine => new Machine(sim, ++this.#machines);
     const shared = { random, ledger: this.#ledger, namesrvAddr: cluster.namesrvAddr };
     const members = this.#members = new Members({ ...shared, machine });
-    const producers = this.#producers = new Producers({ ...shared, machine: machine() });
+    const producers = new Producers({ ...shared, machine: machine() });
     members.join();
     members.join();
     const sending = producers.run();

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { RequestCode } from "../../client/protocol/codes.ts";
+import { encodeCommand } from "../../client/protocol/command.ts";
 import { javaHashCode } from "../../client/protocol/hash.ts";
+import { concat } from "../support/frames.ts";
 import {
   GROUP,
   heartbeat,
@@ -143,9 +145,18 @@ test(
     await rig.sim.run(10_000);
     expect(answered).toBe(false);
     const producer = await rig.connect();
-    const frames = [1, 2, 3].map(() => producer.request(RequestCode.SEND_MESSAGE_V2, sendFieldsOf("a"), body));
-    await rig.sim.run(Promise.all(frames));
-    expect(recordsOf(await rig.sim.run(held)).length).toBeGreaterThan(0);
+    const frames = [1, 2, 3].map((opaque) =>
+      encodeCommand({
+        code: RequestCode.SEND_MESSAGE_V2,
+        opaque,
+        flag: 0,
+        extFields: sendFieldsOf("a"),
+        body,
+        serializeType: "JSON",
+      })
+    );
+    producer.write(concat(frames));
+    expect(recordsOf(await rig.sim.run(held)).length).toBe(3);
   }),
 );
 

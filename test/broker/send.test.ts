@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { BrokerState } from "../../broker/broker_state.ts";
 import { encodeBatch } from "../../client/protocol/batch.ts";
 import { RequestCode } from "../../client/protocol/codes.ts";
 import type { RemotingCommand } from "../../client/protocol/command.ts";
@@ -35,6 +36,7 @@ test(
     const { host, port, offset } = decodeOffsetMsgId(msgId!);
     expect(formatAddress(host, port)).toBe(rig.brokerAddr);
     expect(offset).toBe(BigInt(first!.totalSize));
+    expect(second!.bornHost).toMatch(new RegExp(`^${rig.broker.localAddress}:\\d+$`));
     const { body } = await pull(rig, { queueOffset: 1 });
     expect(body).toEqual(encodeRecord({
       topic: TOPIC,
@@ -44,7 +46,7 @@ test(
       physicalOffset: offset,
       sysFlag: 0x301,
       bornTimestamp: 1_712_345_678_901,
-      bornHost: rig.broker.localAddress,
+      bornHost: second!.bornHost,
       storeTimestamp: second!.storeTimestamp,
       storeHost: rig.brokerAddr,
       reconsumeTimes: 0,
@@ -157,7 +159,7 @@ test(
     await rig.ask(RequestCode.SEND_MESSAGE_V2, { ...sendFields(), i: i! }, utf8("x"));
     expect((await rig.ask(RequestCode.SEND_MESSAGE, fields, utf8("x"))).code).toBe(0);
     const [one, other] = recordsOf(await pull(rig));
-    const { queueOffset, physicalOffset, ...same } = one!;
+    const { queueOffset, physicalOffset, ...same } = { ...one!, storeTimestamp: other!.storeTimestamp };
     expect(other).toEqual({
       ...same,
       queueOffset: queueOffset + 1n,
@@ -307,11 +309,37 @@ test(
 );
 
 test(
-  "send: over an IPv6 connection the born host has 16 bytes, by both ways",
+  "send: a broker with an IPv6 address writes 16 bytes for it, by both ways",
   inCluster(async (rig) => {
     const [hot, ordinary] = await bothWays(rig, { properties: { UNIQ_KEY: "U" } }, "x");
     expect(hot).toEqual(ordinary);
     const [record] = recordsOf(await pull(rig));
     expect(record!.storeHost).toMatch(/^\[fd00:/);
   }, { listenHost: "fd00::1" }),
+);
+
+test(
+  "send: a plain message takes the hot way in both header kinds, one with a delay or without an id does not",
+  inCluster(async (rig) => {
+    const original = BrokerState.prototype.store;
+    let ordinary = 0;
+    BrokerState.prototype.store = function (message) {
+      ordinary++;
+      return original.call(this, message);
+    };
+    try {
+      for (const serializeType of ["JSON", "ROCKETMQ"] as const) {
+        rig.broker.serializeType = serializeType;
+        ordinary = 0;
+        await send(rig);
+        await send(rig, { properties: { WAIT: "true", UNIQ_KEY: "U", TAGS: "paid", KEYS: "1", "größe": '七 "' } });
+        expect(ordinary).toBe(0);
+        await send(rig, { properties: { UNIQ_KEY: "U", DELAY: "1" } });
+        await send(rig, { properties: { TAGS: "paid" } });
+        expect(ordinary).toBe(2);
+      }
+    } finally {
+      BrokerState.prototype.store = original;
+    }
+  }),
 );

@@ -1,5 +1,5 @@
 import type { Frame } from "../client/core.ts";
-import { RequestCode } from "../client/protocol/codes.ts";
+import { RequestCode, RESPONSE_FLAG } from "../client/protocol/codes.ts";
 import { isRead } from "../client/protocol/command.ts";
 import { parseHost } from "../client/protocol/hosts.ts";
 import { createOffsetMsgId } from "../client/protocol/ids.ts";
@@ -42,7 +42,9 @@ export class HotSend {
 
   /** True when the message has been stored and answered; false: nothing has happened yet. */
   take(frame: Frame, caller: Caller): boolean {
-    if (frame.code !== RequestCode.SEND_MESSAGE_V2 || !isRead(frame)) return false;
+    if (frame.code !== RequestCode.SEND_MESSAGE_V2 || !isRead(frame) || (frame.flag & RESPONSE_FLAG) !== 0) {
+      return false;
+    }
     const header = this.#header;
     const { source, headerPtr, headerLength, bodyLength } = frame;
     if (!header.read(source, headerPtr, headerLength, frame.serializeType === 1)) return false;

@@ -53,6 +53,7 @@ test(
       flag: 0,
       extFields: sendFields(),
       body: new Uint8Array(1_000_000),
+      serializeType: "JSON",
     });
     const peers = await Promise.all(Array.from({ length: 20 }, () => rig.connect()));
     for (const [at, peer] of peers.entries()) peer.write(frame.subarray(0, (frame.length * at / 20) | 0));
@@ -99,7 +100,16 @@ test(
 test(
   "broker: bodies that are not what their code says are answered 1",
   inCluster(async (rig) => {
-    const bodies = ["", "{", "[]", "null", '"text"', '{"clientID":7}', '{"consumerDataSet":{}}', "{".repeat(10_000)];
+    const bodies = [
+      "",
+      "{",
+      "[]",
+      "null",
+      '"text"',
+      '{"producerDataSet":[]}',
+      '{"consumerDataSet":{}}',
+      "{".repeat(10_000),
+    ];
     for (const code of [RequestCode.HEART_BEAT, RequestCode.CHECK_CLIENT_CONFIG]) {
       for (const body of bodies) {
         const answer = await rig.ask(code, {}, utf8(body));

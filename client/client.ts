@@ -122,14 +122,19 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     return this.#closing ??= this.#shutdown(Math.min(timeout, 2 ** 31 - 1));
   }
 
+  /** Whether there is anything to stop. */
+  protected get mustStop(): boolean {
+    return this.#state === "running" || this.#starting.isRunning;
+  }
+
   async #shutdown(timeout: number): Promise<void> {
     const { clock } = this.instance.host;
     const deadline = clock.monotonic() + timeout;
-    const wasStarted = this.#state === "running" || this.#starting.isRunning;
+    const mustStop = this.mustStop;
     this.#state = "draining";
     if (this.#aborted) this.instance.options.signal?.removeEventListener("abort", this.#aborted);
     const timeLeft = (): number => Math.max(0, deadline - clock.monotonic());
-    if (wasStarted) await this.#within(timeLeft(), this.stopped(timeLeft));
+    if (mustStop) await this.#within(timeLeft(), this.stopped(timeLeft));
     this.instance.leave(this);
     if (this.#ownsInstance) await this.instance.close();
     this.#state = "closed";

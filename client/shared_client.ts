@@ -1,4 +1,4 @@
-import { BaseClient, type Client } from "./client.ts";
+import { BaseClient, type Client, type ClientState } from "./client.ts";
 import { DefaultPushConsumer, type PushConsumer } from "./consumer/push_consumer.ts";
 import { ArgumentError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -45,6 +45,17 @@ class DefaultSharedClient extends BaseClient implements SharedClient {
 
   constructor(instance: Instance) {
     super(instance, true);
+  }
+
+  /** The first member that starts starts the client. */
+  override get state(): ClientState {
+    const state = super.state;
+    return state === "created" && this.instance.isStarted ? "running" : state;
+  }
+
+  /** Members start without it. */
+  protected override get mustStop(): boolean {
+    return true;
   }
 
   createProducer<T = Uint8Array>(options: Omit<ProducerOptions<T>, keyof ClientOptions> = {}): Producer<T> {

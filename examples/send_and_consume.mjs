@@ -17,7 +17,11 @@ const consumer = createPushConsumer({
 });
 try {
   for (let i = 1; i <= 10; i++) {
-    const { queue, queueOffset } = await producer.send({ topic: "greetings", keys: `greeting-${i}`, body: `Hello ${i}` });
+    const { queue, queueOffset } = await producer.send({
+      topic: "greetings",
+      keys: `greeting-${i}`,
+      body: `Hello ${i}`,
+    });
     console.log(`sent ${i} to queue ${queue.queueId} at offset ${queueOffset}`);
   }
   await new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
   "host-deno": [own("host-deno"), own("client"), /^broker\/mod\.ts$/, /^build\/core_bytes\.js$/, node],
   broker: [own("broker"), /^client\/(host|errors|core)\.ts$/, own("client/protocol"), own("client/remoting")],
   cli: [own("cli"), doors, node, /^(citty|cli-progress|cli-table3)$/],
-  examples: [own("examples"), doors, node],
+  examples: [own("examples"), /^rocketmq-wasm(\/(broker|codec))?$/, node],
   bench: [own("bench"), doors, /^client\/core\.ts$/, own("build"), node],
 };
 

@@ -67,6 +67,11 @@ export class Ledger {
     }
   }
 
+  /** A client has shut down: its core is as empty as it was at first. */
+  closed(who: string, bytes: number): void {
+    if (bytes !== 0) this.violate(`${who} has shut down with ${bytes} bytes of its core in use`);
+  }
+
   get isConsumed(): boolean {
     return [...this.#sent].every((key) => this.#consumed.has(key)) && this.#unhandled().length === 0;
   }

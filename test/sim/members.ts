@@ -1,6 +1,6 @@
 import { bytes } from "../../client/body_codec.ts";
 import type { PushConsumer } from "../../client/consumer/push_consumer.ts";
-import type { ConsumeContext } from "../../client/consumer/listener.ts";
+import type { ConsumeConcurrentlyStatus, ConsumeContext, Later } from "../../client/consumer/listener.ts";
 import type { Instance } from "../../client/instance.ts";
 import type { MessageExt } from "../../client/message.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
@@ -15,6 +15,8 @@ interface Member {
   readonly machine: Machine;
   readonly consumer: PushConsumer;
   readonly running: Promise<void>;
+  /** Bytes that its core used before anything happened. */
+  readonly bytesAtFirst: number;
   /** Assignments seen so far. */
   rebalances: number;
 }
@@ -75,7 +77,8 @@ export class Members {
       coreMemory: CORE_MEMORY,
       codec: bytes,
     });
-    const member: Member = { machine, consumer, running: this.#run(consumer, machine), rebalances: 0 };
+    const bytesAtFirst = consumer.stats().coreBytesInUse;
+    const member: Member = { machine, consumer, running: this.#run(consumer, machine), bytesAtFirst, rebalances: 0 };
     consumer.on("rebalance", () => {
       if (!machine.isDead && member.rebalances++ > 0) this.rebalances++;
     });
@@ -101,7 +104,12 @@ export class Members {
 
   #leave(member: Member): void {
     this.#members.delete(member);
-    this.#leaving.push(member.consumer.shutdown(), member.running.catch(() => {}));
+    this.#leaving.push(this.#closed(member), member.running.catch(() => {}));
+  }
+
+  async #closed({ consumer, bytesAtFirst }: Member): Promise<void> {
+    await consumer.shutdown();
+    this.#shared.ledger.closed("a consumer", consumer.stats().coreBytesInUse - bytesAtFirst);
   }
 
   #kill(member: Member): void {
@@ -123,7 +131,7 @@ export class Members {
     }
   }
 
-  #handle(machine: Machine, message: MessageExt, context: ConsumeContext): undefined | Promise<undefined> {
+  #handle(machine: Machine, message: MessageExt, context: ConsumeContext): Later<ConsumeConcurrentlyStatus> {
     const { random } = this.#shared;
     this.#running.set(machine, (this.#running.get(machine) ?? 0) + 1);
     const failures = this.#failures.get(this.#keyOf(message)) ?? 0;
@@ -134,7 +142,12 @@ export class Members {
     return machine.sleep(ms).then(() => this.#end(machine, message, context, fails));
   }
 
-  #end(machine: Machine, message: MessageExt, { queue }: ConsumeContext, fails: boolean): undefined {
+  #end(
+    machine: Machine,
+    message: MessageExt,
+    { queue }: ConsumeContext,
+    fails: boolean,
+  ): ConsumeConcurrentlyStatus | undefined {
     if (machine.isDead) return;
     this.#running.set(machine, this.#running.get(machine)! - 1);
     const key = this.#keyOf(message);
@@ -143,6 +156,7 @@ export class Members {
     if (message.topic !== TOPIC) this.#shared.ledger.violate(`${key} came as topic ${message.topic}`);
     if (!fails) return;
     this.#failures.set(key, (this.#failures.get(key) ?? 0) + 1);
+    if (this.#shared.random.chance(0.3)) return "RECONSUME_LATER";
     throw new Error(`The handler of ${key} fails`);
   }
 

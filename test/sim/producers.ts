@@ -25,6 +25,8 @@ export class Producers {
   readonly machine: Machine;
   readonly #shared: Shared;
   readonly #producer: Producer;
+  /** Bytes that its core used before anything happened. */
+  readonly #bytesAtFirst: number;
   /** Sends that were made. */
   count = 0;
 
@@ -38,6 +40,7 @@ export class Producers {
       coreMemory: CORE_MEMORY,
       codec: bytes,
     });
+    this.#bytesAtFirst = this.#producer.stats().coreBytesInUse;
   }
 
   async run(): Promise<void> {
@@ -64,6 +67,7 @@ export class Producers {
 
   async shutdown(): Promise<void> {
     await this.#producer.shutdown();
+    this.#shared.ledger.closed("the producer", this.#producer.stats().coreBytesInUse - this.#bytesAtFirst);
   }
 
   async #send(keys: string): Promise<void> {

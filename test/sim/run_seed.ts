@@ -1,5 +1,6 @@
 import process from "node:process";
 import { startClusterWith } from "../../broker/mod.ts";
+import { BrokerFaults } from "./broker_faults.ts";
 import { Members } from "./members.ts";
 import { Ledger } from "./ledger.ts";
 import { Machine } from "./machine.ts";
@@ -101,12 +102,16 @@ class World {
     const shared = { random, ledger: this.#ledger, namesrvAddr: cluster.namesrvAddr };
     const members = this.#members = new Members({ ...shared, machine });
     const producers = new Producers({ ...shared, machine: machine() });
+    const brokerFaults = new BrokerFaults(cluster, random, producers.machine);
+    const faulting = brokerFaults.run();
     members.join();
     members.join();
     const sending = producers.run();
     await members.live(producers.machine);
     await sending;
     sim.heal();
+    brokerFaults.end();
+    await faulting;
     await producers.runInPeace();
     if (members.alive === 0) members.join();
     await this.#quiet(members);

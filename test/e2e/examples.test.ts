@@ -1,0 +1,28 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { type Ended, runProgram, sameRuntime, typeScriptRuntime } from "../support/run_program.ts";
+
+/** What each example must print, in any order of lines. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  "send_and_consume.mjs": ["consumed greeting-1: Hello 1", "consumed greeting-10: Hello 10"],
+  "stop.mjs": ["40 tasks done, 0 of them twice, in two runs"],
+  "orders.ts": ["billed order 1 over 30 and order 3 over -30"],
+  "retry.ts": ["try 1 of a message to mails", "try 2 of a message to mails", 'sent "Dear reader", the same message'],
+  "shared_client.ts": ["8 queues of questions are ours", "1+1=2", "2 connections for all of them"],
+};
+
+test("every example is run here", () => {
+  const files = readdirSync(fileURLToPath(new URL("../../examples", import.meta.url)));
+  expect(files.filter((name) => /\.m?[jt]s$/.test(name)).sort()).toEqual(Object.keys(EXAMPLES).sort());
+});
+
+for (const [name, lines] of Object.entries(EXAMPLES)) {
+  test(`examples/${name} prints what it should and ends`, async () => {
+    const runtime = name.endsWith(".ts") ? typeScriptRuntime : sameRuntime;
+    const { code, out, err }: Ended = await runProgram(runtime, `examples/${name}`);
+    expect(err).toBe("");
+    expect(out.split("\n")).toEqual(expect.arrayContaining([...lines]));
+    expect(code).toBe(0);
+  });
+}

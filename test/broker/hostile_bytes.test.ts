@@ -153,6 +153,7 @@ test(
           flag,
           extFields: sendFields(),
           body: utf8("x"),
+          serializeType: "JSON",
         }),
       );
     }

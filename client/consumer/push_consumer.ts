@@ -56,7 +56,9 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   #isActive = false;
   #rebalancing: Promise<void> | undefined;
   #rebalanceAgain = false;
+  /** The next run of rebalancing, and when it is due. */
   #timer: Timer | undefined;
+  #due = 0;
   #ended: (() => void)[] = [];
 
   constructor(instance: Instance, ownsInstance: boolean, options: ResolvedPushConsumerOptions<T>) {
@@ -227,7 +229,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     }
     // Shut down meanwhile: nothing may start any more.
     if (!this.#isActive) return;
-    this.#timer ??= this.instance.host.clock.setTimer(REBALANCE_INTERVAL, this.#tick);
+    this.#rebalanceSoon(REBALANCE_INTERVAL);
     this.#persisting = this.instance.every(
       persistConsumerOffsetInterval,
       () => this.store.persist(this.#queues.keys()),
@@ -246,10 +248,15 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     void this.#rebalance();
   };
 
+  /** A run that is planned earlier stays: somebody has asked for it while another one was under way. */
   #rebalanceSoon(delay: number): void {
     if (!this.#isActive) return;
+    const { clock } = this.instance.host;
+    const due = clock.monotonic() + delay;
+    if (this.#timer && this.#due <= due) return;
     this.#timer?.cancel();
-    this.#timer = this.instance.host.clock.setTimer(delay, this.#tick);
+    this.#due = due;
+    this.#timer = clock.setTimer(delay, this.#tick);
   }
 
   /** One run at a time; a call during a run makes another one follow. Never rejects. */

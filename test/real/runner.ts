@@ -107,11 +107,13 @@ const tooLong = (): Promise<unknown[]> =>
   });
 
 /** The error with its causes, and the errors of an AggregateError. */
-function describe(error: unknown): string {
-  if (Array.isArray(error)) return error.map(describe).join(": ");
+function describe(error: unknown, isCause = false): string {
+  if (Array.isArray(error)) return error.map((each) => describe(each, true)).join(": ");
   if (!(error instanceof Error)) return String(error);
   const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
-  const stack = error.stack?.split("\n").filter((line) => line.trim().startsWith("at ")).slice(0, 4).join("\n") ?? "";
-  return [`${error.name}: ${error.message}`, stack, ...inner.map((each) => `caused by ${describe(each)}`)]
+  const stack = isCause
+    ? ""
+    : error.stack?.split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 6).join("\n") ?? "";
+  return [`${error.name}: ${error.message}`, stack, ...inner.map((each) => `caused by ${describe(each, true)}`)]
     .filter((line) => line !== "").join("\n");
 }

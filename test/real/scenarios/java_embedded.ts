@@ -4,6 +4,7 @@ import { consume, keyOf } from "../consuming.ts";
 import { JAVA_NOTE, javaBody, sha256 } from "../java_client.ts";
 import { keysOf, numbered, sendAll } from "../messages.ts";
 import type { Scenario } from "../trial.ts";
+import { poll } from "../watch.ts";
 
 export const javaPair: Scenario = {
   name: "embedded broker: Java producer to Java push consumer, tags, compressed bodies, a retry",
@@ -119,7 +120,7 @@ export const javaConsumers: Scenario = {
       const batch = numbered(topic, `shared-${round}`, 8);
       await sendAll(producer, batch);
       shared.push(...keysOf(batch));
-      await Promise.race([one, two].map((each) => each.until(() => all(shared), "all shared messages")));
+      await poll(trial.signal, "all shared messages", () => all(shared));
     }
 
     await two.kill();

@@ -41,7 +41,7 @@ export interface ScriptedConsumer {
 }
 
 /** Numbers of a pull's answer. */
-export const pulled = (nextBeginOffset: number, code = 0, body = new Uint8Array(0)): Answer => ({
+export const pulled = (nextBeginOffset: number, code = 0, body: Uint8Array = new Uint8Array(0)): Answer => ({
   code,
   body,
   extFields: encodePullAnswer({ nextBeginOffset, minOffset: 0, maxOffset: 1_000_000, suggestWhichBrokerId: 0 }),

@@ -19,6 +19,10 @@ const MESSAGES = 20;
 const BURST = 5;
 /** Virtual ms until a connection that could not be made is tried again, at the latest. */
 const RECONNECTED = 12_000;
+/** The same when connections may be half open: 60 s of silence come first. */
+const NOTICED = 90_000;
+/** Sends over a half-open connection until it is closed. */
+const TRIES = 3;
 
 /** One producer that sends in bursts, while its connections are cut under it. */
 export class Producers {
@@ -59,9 +63,13 @@ export class Producers {
     await Promise.all(sends);
   }
 
-  /** When nothing goes wrong any more, every send resolves. */
-  async runInPeace(): Promise<void> {
-    await this.machine.sleep(RECONNECTED);
+  /**
+   * When nothing goes wrong any more, every send resolves. If connections may be `silent`, the first may still run into
+   * one that nobody has used since.
+   */
+  async runInPeace(silent: boolean): Promise<void> {
+    await this.machine.sleep(silent ? NOTICED : RECONNECTED);
+    for (let i = 1; silent && i < TRIES; i++) await this.#send(`k${this.count++}`);
     await Promise.all(Array.from({ length: BURST }, () => this.#sendOne(`k${this.count++}`)));
   }
 

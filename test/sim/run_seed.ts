@@ -36,7 +36,14 @@ const QUIET = 2_000;
 
 /** One small cluster, producers and members of a group, and whatever happens to them; all of it from one seed. */
 export async function runSeed(seed: number): Promise<Outcome> {
-  const sim = new Simulation(seed, { split: 0.15, delay: 4, lateWrite: 3, cut: 0.004, refuse: 0.02 });
+  const sim = new Simulation(seed, {
+    split: 0.15,
+    delay: 4,
+    lateWrite: 3,
+    cut: 0.004,
+    drop: hasSilence(seed) ? 0.003 : 0,
+    refuse: 0.02,
+  });
   const ledger = new Ledger(GROUP, TOPIC);
   const { seen, remove } = probe(ledger);
   const unhandled = (error: unknown): void => ledger.violate(`unhandled rejection: ${String(error)}`);
@@ -63,6 +70,9 @@ export async function runSeed(seed: number): Promise<Outcome> {
     violations: ledger.violations,
   };
 }
+
+/** In one seed of four, connections also go silent; it takes a client long to notice. */
+const hasSilence = (seed: number): boolean => seed % 4 === 0;
 
 /** Every call of a client that was not killed has ended, once. */
 function checkCalls(seen: Seen, world: World, ledger: Ledger): void {
@@ -112,7 +122,7 @@ class World {
     sim.heal();
     brokerFaults.end();
     await faulting;
-    await producers.runInPeace();
+    await producers.runInPeace(hasSilence(sim.seed));
     if (members.alive === 0) members.join();
     await this.#quiet(members);
     this.#ledger.checkConsumed();

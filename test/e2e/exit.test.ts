@@ -1,17 +1,39 @@
-import { execFile } from "node:child_process";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { expect, test } from "vitest";
-import { isBun, isDeno } from "../support/runtime.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type EmbeddedCluster, startClusterWith } from "../../broker/mod.ts";
+import { runProgram, sameRuntime } from "../support/run_program.ts";
+import { host, listener } from "../support/runtime.ts";
 
-const program = fileURLToPath(new URL("programs/send_and_consume.mjs", import.meta.url));
+let cluster: EmbeddedCluster;
 
-/** How this runtime runs a program. */
-const ARGS = isDeno ? ["run", "--no-prompt", "--allow-net"] : isBun ? [] : ["--unhandled-rejections=strict"];
+beforeAll(async () => {
+  cluster = await startClusterWith(host, listener);
+});
+
+afterAll(() => cluster.close());
+
+/** A case of `exit_program.mjs`, and what it prints. */
+const CASES: readonly (readonly [name: string, prints: string])[] = [
+  ["a round trip", "there and back"],
+  ["a shared client", "closed"],
+  ["clients that were never started", "created"],
+  ["a shutdown in a handler", "closed"],
+  ["a handler that never ends", "closed"],
+  ["a name server that is not there", "ROCKETMQ_CONNECT"],
+];
+
+for (const [name, prints] of CASES) {
+  test(`a process ends by itself after ${name}`, async () => {
+    const path = "test/support/exit_program.mjs";
+    const { code, out, err } = await runProgram(sameRuntime, path, name, cluster.namesrvAddr);
+    expect(err).toBe("");
+    expect(out.trim()).toBe(prints);
+    expect(code).toBe(0);
+  });
+}
 
 test("a program that sends, consumes and shuts down ends by itself, without an unhandled rejection", async () => {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...ARGS, program], { timeout: 25_000 });
-  expect(stdout.trim()).toBe("20 ROCKETMQ_CONNECT");
-  expect(stderr).toBe("");
+  const { code, out, err } = await runProgram(sameRuntime, "test/e2e/programs/send_and_consume.mjs");
+  expect(err).toBe("");
+  expect(out.trim()).toBe("20 ROCKETMQ_CONNECT");
+  expect(code).toBe(0);
 });

@@ -104,9 +104,9 @@ class Totals {
     }
     const failed = this.failed.map((outcome) => outcome.seed);
     console.log(
-      `${this.#seeds} of ${seeds} seeds from ${seed}${planted ? ` with ${planted}` : ""} in ${
-        seconds.toFixed(1)
-      } s: ${failed.length} failed${failed.length > 0 ? `, the first is ${Math.min(...failed)}` : ""}`,
+      `${this.#seeds} of ${seeds} seeds from ${seed}${planted ? ` with ${planted}` : ""} in ${seconds.toFixed(1)} s, ${
+        (this.#seeds / seconds).toFixed(1)
+      } seeds/s: ${failed.length} failed${failed.length > 0 ? `, the first is ${Math.min(...failed)}` : ""}`,
     );
     if (failed.length > 0 || this.#isBroken || this.#seeds < seeds) process.exitCode = 1;
   }

@@ -276,9 +276,10 @@ export class Instance {
     }
     this.#tell("connect", { addr });
     if (!this.routes.brokers().has(addr)) return;
-    // A broker forgets who we are when a connection ends.
-    void this.#heartbeat(addr);
-    for (const member of this.#members) member.brokerConnected?.(addr);
+    // A broker forgets who we are when a connection ends; a consumer it does not list yet would give all its queues up.
+    void this.#heartbeat(addr).then(() => {
+      for (const member of this.#members) member.brokerConnected?.(addr);
+    });
   }
 
   #routeChanged(route: TopicRoute): void {

@@ -29,7 +29,7 @@ export class BrokerOffsetStore {
 
   /** What the group has committed; undefined when nothing. Throws when the broker cannot say. */
   async read(queue: MessageQueue): Promise<number | undefined> {
-    const addr = this.#addr(queue);
+    const addr = this.#addr(queue, true);
     const request = queryOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue });
     const response = await this.#instance.remoting.invoke(addr, request, { timeout: QUERY_TIMEOUT });
     if (response.code === ResponseCode.QUERY_NOT_FOUND) return undefined;
@@ -46,6 +46,11 @@ export class BrokerOffsetStore {
   update(queue: MessageQueue, offset: number, increaseOnly: boolean): void {
     if (increaseOnly && offset <= this.current(queue)) return;
     this.#offsets.set(queue, offset);
+  }
+
+  /** What the brokers were told is not believed any more: the next run tells them again. */
+  sayAgain(): void {
+    this.#persisted.clear();
   }
 
   /** Sends what has moved, and waits until the brokers have it. Failures are reported; the next run tries again. */
@@ -75,7 +80,7 @@ export class BrokerOffsetStore {
     const offset = this.#offsets.get(queue);
     if (offset === undefined) return;
     try {
-      const addr = this.#addr(queue);
+      const addr = this.#addr(queue, false);
       const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);
       const response = await this.#instance.remoting.invoke(addr, request, {
         timeout: Math.max(1, Math.min(timeout, PERSIST_TIMEOUT)),
@@ -96,8 +101,9 @@ export class BrokerOffsetStore {
     this.#persisted.delete(queue);
   }
 
-  #addr(queue: MessageQueue): string {
-    const addr = this.#instance.routes.brokerAddr(queue.topic, queue.brokerName, 0, true);
+  /** The master's; for reading also a slave's, while there is no master. */
+  #addr(queue: MessageQueue, orSlave: boolean): string {
+    const addr = this.#instance.routes.brokerAddr(queue.topic, queue.brokerName, 0, orSlave);
     if (addr === undefined) throw new RouteError(`Broker ${queue.brokerName} has no address`, { topic: queue.topic });
     return addr;
   }

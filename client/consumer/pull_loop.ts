@@ -67,26 +67,30 @@ export class PullLoop<T> {
   #timer: Timer | undefined;
   #isHeldBack = false;
   #asked = 0;
+  readonly #ended = new AbortController();
+  /** What comes is not for us any more. */
+  #isOver = false;
 
   constructor(context: PullContext<T>, queue: ProcessQueue<T>) {
     this.#context = context;
     this.#queue = queue;
-    queue.signal.addEventListener("abort", () => this.#end());
+    queue.signal.addEventListener("abort", () => this.end());
   }
 
   /** The next pull, unless something speaks against it; then later. */
   readonly pull = (): void => {
     this.#timer = undefined;
+    if (this.#isOver) return;
     const queue = this.#queue;
-    if (queue.isDropped) return;
+    // Also a queue that waits has not been forgotten.
+    queue.lastPull = this.#context.instance.host.clock.monotonic();
     if (this.#context.isPaused || queue.isPaused) return this.#later(PAUSED_PAUSE);
     if (this.#mustWait()) return this.#later(FLOW_CONTROL_PAUSE);
-    queue.lastPull = this.#context.instance.host.clock.monotonic();
     this.#context.credits.take(this.#send);
   };
 
   #later(delay: number): void {
-    if (!this.#queue.isDropped) this.#timer = this.#context.instance.host.clock.setTimer(delay, this.pull);
+    if (!this.#isOver) this.#timer = this.#context.instance.host.clock.setTimer(delay, this.pull);
   }
 
   #mustWait(): boolean {
@@ -104,7 +108,7 @@ export class PullLoop<T> {
     const { topic } = queue.queue;
     const subscription = this.#context.subscription(topic);
     const addr = instance.routes.brokerAddr(topic, queue.queue.brokerName, queue.brokerId, true);
-    if (queue.isDropped || !subscription || addr === undefined) {
+    if (this.#isOver || !subscription || addr === undefined) {
       this.#context.credits.give();
       return this.#later(ERROR_PAUSE);
     }
@@ -116,7 +120,7 @@ export class PullLoop<T> {
         PULL_TIMEOUT,
         this.#settled,
         this.#failed,
-        queue.signal,
+        this.#ended.signal,
       );
     } catch (error) {
       this.#context.credits.give();
@@ -155,7 +159,7 @@ export class PullLoop<T> {
     const { instance, slabs, options, credits } = this.#context;
     let batch: MessageBatch | undefined;
     try {
-      if (this.#queue.isDropped) return;
+      if (this.#isOver) return;
       const { code } = frame;
       if (!isPullAnswer(code)) return this.#refused(frame);
       const answer = readPullAnswer(frame);
@@ -210,7 +214,7 @@ export class PullLoop<T> {
           this.#add(batch, row, messages);
         }
       }
-      if (!this.#queue.isDropped) this.#found(messages, nextBeginOffset);
+      if (!this.#isOver) this.#found(messages, nextBeginOffset);
     } catch (error) {
       this.#failedWith(error);
     }
@@ -264,7 +268,7 @@ export class PullLoop<T> {
   };
 
   #failedWith(error: unknown): void {
-    if (this.#queue.isDropped) return;
+    if (this.#isOver) return;
     this.#queue.brokerId = 0;
     this.#context.instance.report(error);
     const isBusy = isRocketMQError(error) && "responseCode" in error &&
@@ -272,8 +276,12 @@ export class PullLoop<T> {
     this.#later(isBusy ? BROKER_BUSY_PAUSE : ERROR_PAUSE);
   }
 
-  #end(): void {
+  /** No further pull, and what an outstanding one brings is not looked at. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#timer?.cancel();
+    this.#ended.abort();
     if (this.#program !== 0) this.#context.instance.core.freeProgram(this.#program);
     this.#program = 0;
   }

@@ -51,6 +51,9 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   readonly #consuming: ConsumeConcurrently<T>;
   readonly #subscriptions = new Map<string, SubscriptionData>();
   readonly #queues = new Map<MessageQueue, ProcessQueue<T>>();
+  readonly #loops = new WeakMap<ProcessQueue<T>, PullLoop<T>>();
+  /** Topics whose new subscription the brokers have not heard of yet: they are not pulled. */
+  readonly #unannounced = new Set<string>();
   #listener: MessageListener<T> | undefined;
   #isPaused = false;
   #isActive = false;
@@ -107,24 +110,27 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   async subscribe(topic: string, selector?: MessageSelector): Promise<void> {
     if (this.state === "draining" || this.state === "closed") throw this.closedError();
     this.#subscribe(topic, tagExpression(topic, selector));
-    await this.#subscriptionsChanged();
+    if (!this.#isActive) return;
+    // A pull that waits at the broker is for the old subscription, and would pass by what only the new one wants.
+    this.#unannounced.add(topic);
+    const held = [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
+    for (const queue of held) this.#loops.get(queue)?.end();
+    await this.#findRoutes();
+    await this.instance.heartbeat();
+    this.#unannounced.delete(topic);
+    for (const queue of held) if (!queue.isDropped) this.#pull(queue);
+    await this.#rebalance();
   }
 
   async unsubscribe(topic: string): Promise<void> {
-    if (!this.#subscriptions.delete(topic)) return;
-    await this.#subscriptionsChanged();
+    if (!this.#subscriptions.delete(topic) || !this.#isActive) return;
+    await this.instance.heartbeat();
+    await this.#rebalance();
   }
 
   #subscribe(topic: string, expression: string): void {
     checkTopic(topic);
     this.#subscriptions.set(topic, buildSubscription(topic, expression, this.instance.host.clock.now()));
-  }
-
-  async #subscriptionsChanged(): Promise<void> {
-    if (!this.#isActive) return;
-    await this.#findRoutes();
-    await this.instance.heartbeat();
-    await this.#rebalance();
   }
 
   pause(queues?: Iterable<MessageQueue>): void {
@@ -179,13 +185,15 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   }
 
   brokerConnected(): void {
+    // Perhaps it was away, and has forgotten what it had not written down.
+    this.store.sayAgain();
     if (this.state === "running") this.#rebalanceSoon(0);
   }
 
   // ── what the pull loops ask ────────────────────────────────────────────────────────────────────────────────────────
 
   subscription(topic: string): SubscriptionData | undefined {
-    return this.#subscriptions.get(topic);
+    return this.#unannounced.has(topic) ? undefined : this.#subscriptions.get(topic);
   }
 
   arrived(queue: ProcessQueue<T>): void {
@@ -335,8 +343,15 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     const processQueue = new ProcessQueue<T>(instance.core, queue, offset);
     processQueue.lastPull = instance.host.clock.monotonic();
     this.#queues.set(queue, processQueue);
-    instance.host.defer(new PullLoop(this, processQueue).pull);
+    this.#pull(processQueue);
     return true;
+  }
+
+  #pull(queue: ProcessQueue<T>): void {
+    this.#loops.get(queue)?.end();
+    const loop = new PullLoop(this, queue);
+    this.#loops.set(queue, loop);
+    this.instance.host.defer(loop.pull);
   }
 
   /** What is finished is committed; what runs is somebody else's to do again. */

@@ -6,11 +6,17 @@ import { encodeConsumerList } from "../../client/protocol/consumer_list.ts";
 import { decodeHeartbeat } from "../../client/protocol/heartbeat.ts";
 import { isRetryTopic } from "../../client/protocol/names.ts";
 import { encodeOffset } from "../../client/protocol/offsets.ts";
+import type { TopicRouteData } from "../../client/protocol/route.ts";
+import { BrokerOffsetStore } from "../../client/consumer/offset_store.ts";
+import { Instance } from "../../client/instance.ts";
+import { resolveClientOptions } from "../../client/options.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { concat } from "../support/frames.ts";
+import type { PeerConnection } from "../support/peer.ts";
 import { Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
-import { GROUP, TOPIC } from "./world.ts";
+import { pulled, record, withScript } from "./scripted_consumer.ts";
+import { collect, GROUP, inCluster, TOPIC } from "./world.ts";
 
 /** That members have changed, and the answer right behind it: one run of bytes. */
 const noticeAndAnswer = ({ opaque }: RemotingCommand): Uint8Array =>
@@ -65,3 +71,116 @@ test("members that change as a rebalance ends are asked for again at once", asyn
   await sim.run(consumer.shutdown({ timeout: 1_000 }));
   await sim.run(world.close());
 });
+
+test(
+  "rebalance-5: a new subscription is announced before it is pulled, and what only it wants is not passed by",
+  inCluster(async ({ sim, producer, consumer, errors }) => {
+    const member = consumer({ subscriptions: { [TOPIC]: "a" } });
+    const messages = collect(member);
+    const sender = producer();
+    await sim.run(sender.send({ topic: TOPIC, tags: "a", body: "old" }));
+    await sim.run(() => messages.length === 1);
+    // Every queue's pull waits at the broker now, for tag "a".
+    await sim.run(1_000);
+    await sim.run(member.subscribe(TOPIC, "a || b"));
+    const before = sim.now;
+    await sim.run(Promise.all(
+      Array.from({ length: 8 }, (_, i) => sender.send({ topic: TOPIC, tags: i % 2 ? "b" : "a", body: `new ${i}` })),
+    ));
+    await sim.run(() => messages.length === 9);
+    expect(sim.now - before).toBeLessThan(1_000);
+    expect(errors).toEqual([]);
+  }),
+);
+
+test(
+  "two subscriptions at a time leave one pull loop for each queue",
+  inCluster(async ({ sim, producer, consumer }) => {
+    const member = consumer({ subscriptions: { [TOPIC]: "a" } });
+    const messages = collect(member);
+    await sim.run(member.start());
+    await sim.run(Promise.all([member.subscribe(TOPIC, "a || b"), member.subscribe(TOPIC, "b")]));
+    await sim.run(producer().send({ topic: TOPIC, tags: "b", body: "once" }));
+    await sim.run(20_000);
+    expect(messages.map(({ body }) => body)).toEqual(["once"]);
+    // Four queues of the topic and one of the retry topic wait at the broker.
+    expect(member.stats().inFlight).toBe(5);
+  }),
+);
+
+test(
+  "a consumer that pauses keeps its queues, however long",
+  inCluster(async ({ sim, producer, consumer }) => {
+    const member = consumer();
+    const messages = collect(member);
+    await sim.run(member.start());
+    const queues = member.assignment();
+    let changes = 0;
+    member.on("rebalance", () => changes++);
+    member.pause(queues);
+    // The pulls that wait at the broker end first.
+    await sim.run(20_000);
+    await sim.run(producer().send({ topic: TOPIC, body: "later" }));
+    await sim.run(300_000);
+    expect([messages.length, changes]).toEqual([0, 0]);
+    expect(member.assignment()).toEqual(queues);
+    member.resume(queues);
+    await sim.run(() => messages.length === 1);
+  }),
+);
+
+test(
+  "offset-4: commits go to the master, wherever the route names it; without one they wait",
+  async () => {
+    using sim = new Simulation(9);
+    const commits: string[] = [];
+    const onOther = (name: string) => (request: RemotingCommand, connection: PeerConnection): boolean => {
+      if (request.code === RequestCode.UPDATE_CONSUMER_OFFSET) {
+        commits.push(`${name} ${request.extFields["commitOffset"]}`);
+      }
+      return false;
+    };
+    const world = await scripted(sim, { slave: { onOther: onOther("slave") }, master: { onOther: onOther("master") } });
+    const [slave, master] = world.route!.brokerDatas.map(({ brokerAddrs }) => brokerAddrs.get(0)!);
+    const [queueData] = world.route!.queueDatas;
+    const routeOf = (...addrs: [number, string][]): TopicRouteData => ({
+      brokerDatas: [{ brokerName: "b", cluster: "c", brokerAddrs: new Map(addrs) }],
+      queueDatas: [{ ...queueData!, brokerName: "b" }],
+    });
+    world.route = routeOf([1, slave!], [0, master!]);
+    const instance = new Instance(
+      sim.host(),
+      resolveClientOptions({ namesrvAddr: world.namesrvAddr, coreMemory: 8, onError: () => {} }),
+    );
+    await sim.run(instance.start(3_000));
+    const queue = (await sim.run(instance.routes.find(TOPIC))).subscribeQueues[0]!;
+    const store = new BrokerOffsetStore(instance, GROUP);
+    store.update(queue, 5, true);
+    await sim.run(store.persist([queue]));
+    world.route = routeOf([1, slave!]);
+    await sim.run(instance.routes.update(TOPIC));
+    store.update(queue, 6, true);
+    await sim.run(store.persist([queue]));
+    world.route = routeOf([1, slave!], [0, master!]);
+    await sim.run(instance.routes.update(TOPIC));
+    await sim.run(store.persist([queue]));
+    expect(commits).toEqual(["master 5", "master 6"]);
+    await sim.run(instance.close());
+    await sim.run(world.close());
+  },
+);
+
+test(
+  "a broker that was away hears offsets again that have not moved",
+  withScript({
+    pull: (_, count) => count === 0 ? pulled(1, 0, record(0, "one")) : undefined,
+  }, async ({ sim, consumer, commits }) => {
+    const messages = collect(consumer({ persistConsumerOffsetInterval: 1_000 }));
+    await sim.run(() => messages.length === 1 && commits.length === 1);
+    await sim.run(5_000);
+    expect(commits).toEqual([1]);
+    sim.network.cut();
+    await sim.run(() => commits.length === 2);
+    expect(commits).toEqual([1, 1]);
+  }),
+);

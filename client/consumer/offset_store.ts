@@ -16,6 +16,8 @@ export class BrokerOffsetStore {
   readonly #persisted = new Map<MessageQueue, number>();
   /** Topics at brokers for which the group has an offset there. */
   readonly #known = new Set<string>();
+  /** Commits that wait for their answer. */
+  readonly #underway = new Map<MessageQueue, Promise<void>>();
 
   constructor(instance: Instance, consumerGroup: string) {
     this.#instance = instance;
@@ -51,6 +53,7 @@ export class BrokerOffsetStore {
   /** What the brokers were told is not believed any more: the next run tells them again. */
   sayAgain(): void {
     this.#persisted.clear();
+    this.#known.clear();
   }
 
   /** Sends what has moved, and waits until the brokers have it. Failures are reported; the next run tries again. */
@@ -76,9 +79,21 @@ export class BrokerOffsetStore {
     await Promise.all(queues.map((queue) => this.#persist(queue, end - clock.monotonic())));
   }
 
+  /** One commit of a queue at a time: a broker may take a later one up first. */
   async #persist(queue: MessageQueue, timeout: number): Promise<void> {
+    const { clock } = this.#instance.host;
+    const end = clock.monotonic() + timeout;
+    for (let under = this.#underway.get(queue); under; under = this.#underway.get(queue)) await under;
     const offset = this.#offsets.get(queue);
-    if (offset === undefined) return;
+    if (offset === undefined || this.#persisted.get(queue) === offset) return;
+    const commit = this.#commit(queue, offset, end - clock.monotonic());
+    this.#underway.set(queue, commit);
+    await commit;
+    this.#underway.delete(queue);
+  }
+
+  /** Never rejects. */
+  async #commit(queue: MessageQueue, offset: number, timeout: number): Promise<void> {
     try {
       const addr = this.#addr(queue, false);
       const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);

@@ -68,3 +68,15 @@ test("later offsets are committed at once, and only those that moved", async () 
   await store.persist(QUEUES);
   expect([broker.commits, broker.atOnce]).toEqual([3, 3]);
 });
+
+test("two commits of one queue do not overtake each other", async () => {
+  const broker = new RacingBroker();
+  const store = storeAt(broker, 5);
+  const [queue] = QUEUES;
+  await store.read(queue!);
+  store.update(queue!, 30, true);
+  const first = store.persist([queue!]);
+  store.update(queue!, 31, true);
+  await Promise.all([first, store.persist([queue!]), store.persist([queue!])]);
+  expect([broker.commits, broker.atOnce]).toEqual([2, 1]);
+});

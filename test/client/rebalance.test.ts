@@ -12,7 +12,6 @@ import { Instance } from "../../client/instance.ts";
 import { resolveClientOptions } from "../../client/options.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { concat } from "../support/frames.ts";
-import type { PeerConnection } from "../support/peer.ts";
 import { Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
@@ -134,7 +133,7 @@ test(
   async () => {
     using sim = new Simulation(9);
     const commits: string[] = [];
-    const onOther = (name: string) => (request: RemotingCommand, connection: PeerConnection): boolean => {
+    const onOther = (name: string) => (request: RemotingCommand): boolean => {
       if (request.code === RequestCode.UPDATE_CONSUMER_OFFSET) {
         commits.push(`${name} ${request.extFields["commitOffset"]}`);
       }

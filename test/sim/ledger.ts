@@ -19,6 +19,8 @@ export class Ledger {
   readonly topic: string;
   /** What must not happen, in the words of whoever reads it. */
   readonly violations: string[] = [];
+  /** Handlers that have ended. */
+  handlings = 0;
   readonly #queues = new Map<string, LedgerQueue>();
   /** Keys whose send has resolved. */
   readonly #sent = new Set<string>();
@@ -51,6 +53,7 @@ export class Ledger {
     const queue = this.#queue(brokerName, topic, queueId);
     if (queue.keys[offset] !== key) this.violate(`${queue.name}@${offset} was handled as ${key}`);
     queue.handled[offset] = true;
+    this.handlings++;
     if (succeeded) this.#consumed.add(key);
   }
 
@@ -74,6 +77,10 @@ export class Ledger {
 
   get isConsumed(): boolean {
     return [...this.#sent].every((key) => this.#consumed.has(key)) && this.#unhandled().length === 0;
+  }
+
+  get isCommitted(): boolean {
+    return [...this.#queues.values()].every(({ keys, committed }) => keys.length === 0 || committed === keys.length);
   }
 
   /** When the group has had all the time it needs. */

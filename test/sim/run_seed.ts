@@ -33,6 +33,8 @@ const PATIENCE = 600_000;
 const LOOK = 250;
 /** Longer than the delay of a message that was sent back. */
 const QUIET = 2_000;
+/** A member that has not heard of a change rebalances within 20 s: a queue that another gave up has nobody so long. */
+const REBALANCED = 45_000;
 
 /** One small cluster, producers and members of a group, and whatever happens to them; all of it from one seed. */
 export async function runSeed(seed: number): Promise<Outcome> {
@@ -131,13 +133,15 @@ class World {
     await cluster.close();
   }
 
-  /** Until everything is consumed, and nothing that was sent back is still to come. */
+  /** Until everything is consumed and committed, and nothing that was sent back is still to come. */
   async #quiet(members: Members): Promise<void> {
-    const { clock } = this.#sim;
+    const ledger = this.#ledger, { clock } = this.#sim;
     const end = this.#sim.now + PATIENCE;
-    for (let since = this.#sim.now; this.#sim.now < end && this.#sim.now - since < QUIET;) {
+    let since = this.#sim.now, handlings = -1;
+    while (this.#sim.now < end && this.#sim.now - since < (ledger.isCommitted ? QUIET : REBALANCED)) {
       await new Promise<void>((resolve) => clock.setTimer(LOOK, resolve));
-      if (members.isBusy || !this.#ledger.isConsumed) since = this.#sim.now;
+      if (members.isBusy || !ledger.isConsumed || ledger.handlings !== handlings) since = this.#sim.now;
+      handlings = ledger.handlings;
     }
   }
 }

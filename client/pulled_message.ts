@@ -161,6 +161,11 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#batch.records.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT);
   }
 
+  /** The sender's own number; part of the record, not of the public message. */
+  get flag(): number {
+    return this.#batch.records.getInt32(this.#record + layout.FLAG_AT);
+  }
+
   get sysFlag(): number {
     return this.#u32(abi.ROW_SYS_FLAG);
   }

@@ -82,7 +82,7 @@ async function sendCopy<T>(
     queueId: queue.queueId,
     sysFlag: message.sysFlag & (sysFlags.COMPRESSED | sysFlags.COMPRESSION_MASK),
     bornTimestamp: instance.host.clock.now(),
-    flag: 0,
+    flag: message.flag,
     properties: encodeProperties(properties),
     reconsumeTimes: delayLevel < 0 ? maxReconsumeTimes + 1 : message.reconsumeTimes + 1,
     unitMode: false,

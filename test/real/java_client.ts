@@ -39,8 +39,8 @@ export class JavaClient {
   /** Sends messages and returns the results in the order of their keys. Fails if one was not sent. */
   async produce(trial: Trial, options: ProduceOptions): Promise<readonly JavaSent[]> {
     const program = this.#start(trial, "Produce", { ...options });
-    await program.exited;
-    if (program.lines.items.at(-1)?.event !== "closed") throw new Error(`the Java producer died: ${program.talk}`);
+    const done = program.lines.first(({ event }) => event === "closed", "the end of the Java producer");
+    await program.whileAlive(done);
     const failed = program.lines.items.find(({ event }) => event === "failed");
     if (failed !== undefined) throw new Error(`the Java producer failed: ${JSON.stringify(failed)}`);
     const sent = program.lines.items.filter((line): line is JavaSent => line.event === "sent");

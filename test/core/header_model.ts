@@ -46,7 +46,8 @@ function enterAll(hot: HotFields, extFields: Iterable<readonly [name: string, va
     if (!number) continue;
     if (!/^-?[0-9]{1,15}$/.test(value)) return false;
     if (number[1] === "brokerId" && (Number(value) < 0 || Number(value) > 65535)) return false;
-    hot[number[1]] = Number(value);
+    // A whole number of 64 bits: there is no -0 among them.
+    hot[number[1]] = Number(BigInt(value));
   }
   return true;
 }

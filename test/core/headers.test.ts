@@ -136,6 +136,13 @@ describe("JSON headers", () => {
     }
   });
 
+  test("a number written as -0 is 0", () => {
+    const extFields = { nextBeginOffset: "-0", minOffset: "-0", maxOffset: "-0" };
+    const hot = reader.read(JSON.stringify({ code: 0, flag: 1, opaque: 9, extFields }), JSON_KIND);
+    expect(hot.fields).toBe(abi.FIELD_READ | abi.FIELD_A | abi.FIELD_B | abi.FIELD_C);
+    for (const value of [hot.a, hot.b, hot.c]) expect(value).toBe(0);
+  });
+
   test("random headers, whole and damaged: what is read is what JSON.parse reads", () => {
     const seed = freshSeed();
     console.log(`JSON headers seed ${seed}`);

@@ -5,18 +5,17 @@ import { Core, CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX, CORE_MEMORY_MIN } from "./c
 import { ArgumentError, CoreError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
 import type { Message, MessageExt, MessageQueue } from "./message.ts";
-import { type BatchElement, decodeBatch, encodeBatch } from "./protocol/batch.ts";
+import { type BatchElement, encodeBatch } from "./protocol/batch.ts";
 import { decodeCommand, encodeCommand, type RemotingCommand } from "./protocol/command.ts";
 import { FrameStream } from "./protocol/frame_stream.ts";
-import { recordsOfBatch } from "./protocol/inner_batch.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import { encodeProperties } from "./protocol/properties.ts";
 import { KEY_SEPARATOR, KEYS, SHARDING_KEY, TAGS, WAIT } from "./protocol/property_names.ts";
 import { decodeRecord } from "./protocol/record.ts";
 import { QUEUE_ID_AT } from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
-import { COMPRESSED, compressionOf } from "./protocol/sys_flag.ts";
-import { MessageBatch, PulledMessage } from "./pulled_message.ts";
+import { COMPRESSED } from "./protocol/sys_flag.ts";
+import { BODY_MAX, elementsOf, inflateBody, MessageBatch, PulledMessage, walkBody } from "./pulled_message.ts";
 
 /** The wire format without a client: no sockets, no timers. */
 export interface RemotingCodec {
@@ -62,9 +61,6 @@ export interface CodecOptions {
   /** Only where a runtime cannot compile bytes: the module of "rocketmq-wasm/core.wasm". */
   core?: WebAssembly.Module;
 }
-
-/** Longest body after decompression: four times the largest message. */
-const BODY_MAX = 16_777_216;
 
 /** A codec on a host, of which it needs the core and inflating. */
 export function createCodecWith(
@@ -151,14 +147,7 @@ class CoreCodec implements RemotingCodec {
     if (block === 0) return walkRecords(body, checkCrc);
     try {
       core.write(block, body);
-      const tables: Uint8Array[] = [];
-      for (let from = 0; from < body.length; from = core.walkedTo) {
-        const count = core.walkAt(block, body.length, from, checkCrc);
-        const table = new Uint8Array(count * abi.ROW_SIZE);
-        core.copyRows(count, table, 0);
-        tables.push(table);
-      }
-      return concat(tables);
+      return walkBody(core, block, body.length, checkCrc);
     } finally {
       core.freeBlock(block);
     }
@@ -175,17 +164,13 @@ class CoreCodec implements RemotingCodec {
   /** The messages of an inner batch that the walk left whole: compressed, or with very many elements. */
   #unwrap(batch: MessageBatch, row: number): MessageExt[] {
     const outer = decodeRecord(batch.bytes, batch.u32(row, abi.ROW_RECORD));
-    const records = recordsOfBatch(outer, decodeBatch(this.#inflated(outer.sysFlag, outer.body)));
-    const inner = new MessageBatch(records, walkRecords(records, false));
+    const inner = elementsOf(outer, this.#inflated(outer.sysFlag, outer.body));
     return Array.from({ length: inner.count }, (_, index) => this.#message(inner, index));
   }
 
   #inflated(sysFlag: number, body: Uint8Array): Uint8Array {
     if ((sysFlag & COMPRESSED) === 0) return body;
-    const type = compressionOf(sysFlag);
-    if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
-    if (type === "LZ4") throw new UnsupportedError("Cannot read an inner batch that was compressed with LZ4");
-    const inflated = this.#host.inflate(type, body, BODY_MAX, false);
+    const inflated = inflateBody({ host: this.#host, maxBodyBytes: BODY_MAX }, sysFlag, body, false);
     if (inflated instanceof Uint8Array) return inflated;
     throw new UnsupportedError("Cannot read a compressed inner batch here: this runtime inflates only asynchronously");
   }
@@ -258,15 +243,4 @@ function propertiesOf(message: Message): Record<string, string> {
     ...(shardingKey ? { [SHARDING_KEY]: shardingKey } : {}),
     [WAIT]: String(waitStoreMsgOK),
   };
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0]!;
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

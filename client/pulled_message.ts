@@ -5,16 +5,17 @@ import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./err
 import type { Host } from "./host.ts";
 import type { MessageExt, MessageQueue } from "./message.ts";
 import { decodeBatch } from "./protocol/batch.ts";
+import { recordsOfBatch } from "./protocol/inner_batch.ts";
 import { hostText } from "./protocol/hosts.ts";
 import { createOffsetMsgId } from "./protocol/ids.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import { decodeProperties } from "./protocol/properties.ts";
 import * as names from "./protocol/property_names.ts";
-import { decodeRecord, encodeRecord } from "./protocol/record.ts";
+import { decodeRecord, type StoredRecord } from "./protocol/record.ts";
 import * as layout from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
 import * as sysFlags from "./protocol/sys_flag.ts";
-import { decodeText } from "./protocol/text.ts";
+import { concat, decodeText } from "./protocol/text.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
@@ -23,6 +24,9 @@ export interface Reading<T> {
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
+
+/** Four times the largest message. */
+export const BODY_MAX = 16_777_216;
 
 /** Bodies above this leave the event loop while they are inflated. */
 const INFLATE_APART = 65_536;
@@ -83,16 +87,20 @@ export function copyBatch(core: Core, frame: Frame, checkCrc: boolean, slabs: Sl
   }
   const bytes = slabs.take(frame.bodyLength);
   bytes.set(frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength));
-  let rows = new Uint8Array(0);
-  for (let from = 0; from < frame.bodyLength; from = core.walkedTo) {
-    const count = core.walk(frame, from, checkCrc);
-    const grown = new Uint8Array(rows.length + count * abi.ROW_SIZE);
-    grown.set(rows);
-    core.copyRows(count, grown, rows.length);
-    rows = grown;
+  return new MessageBatch(bytes, walkBody(core, frame.bodyPtr, frame.bodyLength, checkCrc));
+}
+
+/** All rows of a body that lies in the arena: the core fills a table at a time. */
+export function walkBody(core: Core, ptr: number, length: number, checkCrc: boolean): Uint8Array {
+  const tables: Uint8Array[] = [];
+  for (let from = 0; from < length; from = core.walkedTo) {
+    const count = core.walkAt(ptr, length, from, checkCrc);
+    const table = new Uint8Array(count * abi.ROW_SIZE);
+    core.copyRows(count, table, 0);
+    tables.push(table);
     if (core.walkedTo <= from) break;
   }
-  return new MessageBatch(bytes, rows);
+  return tables.length === 1 ? tables[0]! : concat(tables);
 }
 
 const SLAB_BYTES = 262_144;
@@ -353,8 +361,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {
-    const { host, maxBodyBytes } = this.#reading;
-    return host.inflate(compressionOf(this.sysFlag), this.storedBody(), maxBodyBytes, mayWait);
+    return inflateBody(this.#reading, this.sysFlag, this.storedBody(), mayWait);
   }
 
   get #record(): number {
@@ -390,44 +397,31 @@ const POSITIONS: readonly number[] = [
   abi.ROW_UNIQ_KEY,
 ];
 
-/** Throws `UnsupportedError` for what cannot be read yet, `FrameError` for bits that mean nothing. */
-function compressionOf(sysFlag: number): "ZLIB" | "ZSTD" {
+/**
+ * A compressed body, as `Host.inflate` gives it. Throws `UnsupportedError` for what cannot be read yet, `FrameError` for bits
+ * that mean nothing.
+ */
+export function inflateBody(
+  { host, maxBodyBytes }: Pick<Reading<unknown>, "host" | "maxBodyBytes">,
+  sysFlag: number,
+  body: Uint8Array,
+  mayWait: boolean,
+): Uint8Array | Promise<Uint8Array> {
   const type = sysFlags.compressionOf(sysFlag);
   if (type === "LZ4") throw new UnsupportedError("Cannot read a body that was compressed with LZ4");
   if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
-  return type;
+  return host.inflate(type, body, maxBodyBytes, mayWait);
 }
 
-/** The messages of a compressed inner batch, as a batch of their own. Throws what inflating throws. */
+/** The messages of an inner batch that the walk left whole, as a batch of their own. Throws what inflating throws. */
 export async function unwrapBatch(batch: MessageBatch, row: number, reading: Reading<unknown>): Promise<MessageBatch> {
   const outer = decodeRecord(batch.bytes, batch.u32(row, abi.ROW_RECORD));
-  const plain = outer.sysFlag & ~(sysFlags.COMPRESSED | sysFlags.NEED_UNWRAP | sysFlags.INNER_BATCH);
-  const inflated = outer.sysFlag & sysFlags.COMPRESSED
-    ? await reading.host.inflate(compressionOf(outer.sysFlag), outer.body, reading.maxBodyBytes, true)
-    : outer.body;
-  const records = decodeBatch(inflated).map(({ flag, body, properties }, index) =>
-    encodeRecord({
-      topic: outer.topic,
-      queueId: outer.queueId,
-      flag,
-      queueOffset: outer.queueOffset + BigInt(index),
-      physicalOffset: outer.physicalOffset,
-      sysFlag: plain,
-      bornTimestamp: outer.bornTimestamp,
-      bornHost: outer.bornHost,
-      storeTimestamp: outer.storeTimestamp,
-      storeHost: outer.storeHost,
-      reconsumeTimes: outer.reconsumeTimes,
-      preparedTransactionOffset: outer.preparedTransactionOffset,
-      body,
-      properties,
-    })
-  );
-  const bytes = new Uint8Array(records.reduce((sum, record) => sum + record.length, 0));
-  let at = 0;
-  for (const record of records) {
-    bytes.set(record, at);
-    at += record.length;
-  }
-  return new MessageBatch(bytes, walkRecords(bytes, false));
+  const { sysFlag, body } = outer;
+  return elementsOf(outer, sysFlag & sysFlags.COMPRESSED ? await inflateBody(reading, sysFlag, body, true) : body);
+}
+
+/** The messages of an inner batch whose body is `inflated`. */
+export function elementsOf(outer: StoredRecord, inflated: Uint8Array): MessageBatch {
+  const records = recordsOfBatch(outer, decodeBatch(inflated));
+  return new MessageBatch(records, walkRecords(records, false));
 }

@@ -8,7 +8,7 @@ import { type MessageSelector, type ResolvedPushConsumerOptions, tagExpression }
 import type { ConsumerData } from "../protocol/heartbeat.ts";
 import { checkTopic, isRetryTopic, retryTopic } from "../protocol/names.ts";
 import { buildSubscription, type SubscriptionData } from "../protocol/subscription.ts";
-import { type Reading, Slabs } from "../pulled_message.ts";
+import { BODY_MAX, type Reading, Slabs } from "../pulled_message.ts";
 import { QueryingClient } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { ConsumeConcurrently } from "./consume_concurrently.ts";
@@ -39,8 +39,6 @@ const REBALANCE_INTERVAL = 20_000;
 const REBALANCE_SOON = 1_000;
 /** A queue whose pulls have stopped for so long is given up and taken again. */
 const PULL_EXPIRES = 120_000;
-/** A compressed body may grow to this. */
-const BODY_MAX = 4 * 4_194_304;
 
 export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> implements PushConsumer<T>, PullContext<T> {
   readonly options: ResolvedPushConsumerOptions<T>;

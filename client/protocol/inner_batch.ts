@@ -1,6 +1,7 @@
 import type { BatchElement } from "./batch.ts";
 import { encodeRecord, type StoredRecord } from "./record.ts";
 import { COMPRESSED, INNER_BATCH, NEED_UNWRAP } from "./sys_flag.ts";
+import { concat } from "./text.ts";
 
 /**
  * The elements of an inner batch as records of their own, back to back: flag, body and properties are the element's, the
@@ -9,14 +10,9 @@ import { COMPRESSED, INNER_BATCH, NEED_UNWRAP } from "./sys_flag.ts";
 export function recordsOfBatch(batch: StoredRecord, elements: readonly BatchElement[]): Uint8Array {
   const { bodyCRC: _, ...common } = batch;
   const sysFlag = batch.sysFlag & ~(COMPRESSED | NEED_UNWRAP | INNER_BATCH);
-  const records = elements.map((element, index) =>
-    encodeRecord({ ...common, ...element, sysFlag, queueOffset: batch.queueOffset + BigInt(index) })
+  return concat(
+    elements.map((element, index) =>
+      encodeRecord({ ...common, ...element, sysFlag, queueOffset: batch.queueOffset + BigInt(index) })
+    ),
   );
-  const bytes = new Uint8Array(records.reduce((sum, record) => sum + record.length, 0));
-  let at = 0;
-  for (const record of records) {
-    bytes.set(record, at);
-    at += record.length;
-  }
-  return bytes;
 }

@@ -9,6 +9,17 @@ export const encodeText = (text: string): Uint8Array => encoder.encode(text);
 /** Bytes that are not UTF-8 become U+FFFD, as in Java. */
 export const decodeText = (bytes: Uint8Array): string => decoder.decode(bytes);
 
+/** All parts, one behind the other. */
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
 /** Length in UTF-8 bytes, without encoding. A lone surrogate counts as the three bytes of U+FFFD. */
 export function textLength(text: string): number {
   let length = text.length;

@@ -134,15 +134,15 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     this.#state = "draining";
     if (this.#aborted) this.instance.options.signal?.removeEventListener("abort", this.#aborted);
     const timeLeft = (): number => Math.max(0, deadline - clock.monotonic());
-    if (mustStop) await this.#within(timeLeft(), this.stopped(timeLeft));
+    if (mustStop) await this.within(timeLeft(), this.stopped(timeLeft));
     this.instance.leave(this);
     if (this.#ownsInstance) await this.instance.close();
     this.#state = "closed";
   }
 
   /** Settles with `work`, or after `timeout` ms, whatever comes first. What `work` throws is reported. */
-  async #within(timeout: number, work: Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => {
+  protected within(timeout: number, work: Promise<void>): Promise<void> {
+    return new Promise<void>((resolve) => {
       const timer = this.instance.host.clock.setTimer(timeout, resolve);
       work.catch((error: unknown) => this.instance.report(error)).finally(() => {
         timer.cancel();

@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from "../client.ts";
+import type { Client } from "../client.ts";
 import { ArgumentError, ClosedError, RouteError, UnsupportedError } from "../errors.ts";
 import type { ConsumerEvents } from "../events.ts";
 import type { Timer } from "../host.ts";
@@ -367,7 +367,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.#timer?.cancel();
     this.#persisting?.cancel();
     this.#isPaused = true;
-    await this.#drain(timeLeft() * DRAIN_SHARE);
+    await this.within(timeLeft() * DRAIN_SHARE, this.#consuming.stop());
     const queues = [...this.#queues.values()];
     for (const queue of queues) queue.drop(new ClosedError("The consumer was shut down"));
     await this.store.persist(queues.map(({ queue }) => queue), timeLeft());
@@ -375,25 +375,10 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     await this.instance.unregister({ consumerGroup: this.options.consumerGroup }, timeLeft());
   }
 
-  /** Waits for the handlers that run, but not longer than `limit` ms. */
-  #drain(limit: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.instance.host.clock.setTimer(limit, resolve);
-      void this.#consuming.stop().then(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
-  }
-
   override async shutdown(options?: { timeout?: number }): Promise<void> {
     this.#consuming.excuseCaller();
     await super.shutdown(options);
     for (const ended of this.#ended.splice(0)) ended();
-  }
-
-  override async start(options?: CallOptions): Promise<this> {
-    return await super.start(options);
   }
 
   // ── not built yet ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -165,15 +165,7 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
 
   /** Waits for the sends that are under way, then tells the brokers. */
   protected async stopped(timeLeft: () => number): Promise<void> {
-    if (this.#inFlight > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = this.instance.host.clock.setTimer(timeLeft(), resolve);
-        this.#drained = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
-    }
+    if (this.#inFlight > 0) await this.within(timeLeft(), new Promise((resolve) => this.#drained = resolve));
     const { instance, producerGroup } = this;
     if (!instance.hasAnother(this)) await instance.unregister({ producerGroup }, timeLeft());
     // What still waits to be encoded needs its program.

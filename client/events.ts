@@ -1,4 +1,4 @@
-import { isRocketMQError, type RocketMQError } from "./errors.ts";
+import type { RocketMQError } from "./errors.ts";
 import type { MessageQueue } from "./message.ts";
 
 export interface ClientEvents {
@@ -59,5 +59,3 @@ export class Emitter<Events extends object> {
 
 /** The text of anything that was thrown. */
 export const reasonOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
-
-export const asRetryable = (error: unknown): boolean => isRocketMQError(error) && error.retryable;

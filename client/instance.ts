@@ -107,10 +107,6 @@ export class Instance {
     return this.#started && !this.#closing;
   }
 
-  get hasMembers(): boolean {
-    return this.#members.size > 0;
-  }
-
   /** Whether a second producer here is of the same group. */
   hasAnother(member: Member): boolean {
     return [...this.#members].some((each) => each !== member && each.producerGroup === member.producerGroup);

@@ -4,13 +4,14 @@ import type { Instance } from "../instance.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { PulledMessage } from "../pulled_message.ts";
 import type { ConsumeContext, MessageListener } from "./listener.ts";
-import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
+import { DELAY_LEVEL_MAX } from "../protocol/property_names.ts";
+import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
+import { nameOf } from "./queue_broker.ts";
 import { sendBack } from "./send_back.ts";
 
 /** A failed message that no broker takes back is handled again after so many ms. */
 const AGAIN_PAUSE = 5_000;
-const DELAY_LEVEL_MAX = 18;
 
 /** Runs handlers: at most `concurrency` at once, queues in turn, the messages of one queue in order of their start. */
 export class ConsumeConcurrently<T> {

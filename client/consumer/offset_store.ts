@@ -1,7 +1,7 @@
 import { brokerError, type Instance } from "../instance.ts";
-import { RouteError } from "../errors.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
+import { brokerAddr, nameOf } from "./queue_broker.ts";
 import { queryOffsetRequest, readOffset, updateOffsetRequest } from "../protocol/offsets.ts";
 
 const QUERY_TIMEOUT = 5_000;
@@ -31,7 +31,7 @@ export class BrokerOffsetStore {
 
   /** What the group has committed; undefined when nothing. Throws when the broker cannot say. */
   async read(queue: MessageQueue): Promise<number | undefined> {
-    const addr = this.#addr(queue, true);
+    const addr = brokerAddr(this.#instance, queue, true);
     const request = queryOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue });
     const response = await this.#instance.remoting.invoke(addr, request, { timeout: QUERY_TIMEOUT });
     if (response.code === ResponseCode.QUERY_NOT_FOUND) return undefined;
@@ -95,7 +95,7 @@ export class BrokerOffsetStore {
   /** Never rejects. */
   async #commit(queue: MessageQueue, offset: number, timeout: number): Promise<void> {
     try {
-      const addr = this.#addr(queue, false);
+      const addr = brokerAddr(this.#instance, queue);
       const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);
       const response = await this.#instance.remoting.invoke(addr, request, {
         timeout: Math.max(1, Math.min(timeout, PERSIST_TIMEOUT)),
@@ -115,15 +115,6 @@ export class BrokerOffsetStore {
     this.#offsets.delete(queue);
     this.#persisted.delete(queue);
   }
-
-  /** The master's; for reading also a slave's, while there is no master. */
-  #addr(queue: MessageQueue, orSlave: boolean): string {
-    const addr = this.#instance.routes.brokerAddr(queue.topic, queue.brokerName, 0, orSlave);
-    if (addr === undefined) throw new RouteError(`Broker ${queue.brokerName} has no address`, { topic: queue.topic });
-    return addr;
-  }
 }
 
 const tableOf = ({ topic, brokerName }: MessageQueue): string => `${brokerName}/${topic}`;
-
-export const nameOf = ({ topic, brokerName, queueId }: MessageQueue): string => `${topic}/${brokerName}/${queueId}`;

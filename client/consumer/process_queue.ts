@@ -19,8 +19,6 @@ export class ProcessQueue<T> {
   brokerId = 0;
   /** When the last pull was sent, ms of the monotonic clock. */
   lastPull = 0;
-  /** Handlers that run for it. */
-  running = 0;
 
   constructor(core: Core, queue: MessageQueue, nextOffset: number) {
     this.#core = core;

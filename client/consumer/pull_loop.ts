@@ -27,8 +27,9 @@ import {
 } from "../pulled_message.ts";
 import type { Outgoing } from "../remoting/remoting.ts";
 import type { Credits } from "./credits.ts";
-import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
+import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
+import { nameOf } from "./queue_broker.ts";
 
 /** The broker may hold a pull so long, ms; then it answers that there is nothing. */
 const SUSPEND_TIMEOUT = 15_000;

@@ -304,7 +304,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     if (!route) return !isRetryTopic(topic);
     const members = await groupMembers(instance, this.options.consumerGroup, route);
     if (!members || !this.#isActive || !this.#subscriptions.has(topic)) return false;
-    const wanted = new Set(allocateAveragely(instance, route.subscribeQueues, members));
+    const wanted = new Set(allocateAveragely(instance, this.options.consumerGroup, route.subscribeQueues, members));
     const now = instance.host.clock.monotonic();
     const held = [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
     const revoked = held.filter((each) => !wanted.has(each.queue) || now - each.lastPull > PULL_EXPIRES).map((

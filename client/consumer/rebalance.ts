@@ -1,4 +1,4 @@
-import * as abi from "../../core-as/abi.ts";
+import { allocateQueues } from "../allocate.ts";
 import { brokerError, type Instance } from "../instance.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
@@ -31,15 +31,14 @@ export async function groupMembers(
  */
 export function allocateAveragely(
   instance: Instance,
+  consumerGroup: string,
   queues: readonly MessageQueue[],
   members: readonly string[],
-): MessageQueue[] {
+): readonly MessageQueue[] {
   const ids = [...new Set(members)].sort(compare);
-  const index = ids.indexOf(instance.clientId);
-  if (index < 0 || queues.length === 0) return [];
+  if (queues.length === 0 || !ids.includes(instance.clientId)) return [];
   const sorted = [...queues].sort((one, other) =>
     compare(one.topic, other.topic) || compare(one.brokerName, other.brokerName) || one.queueId - other.queueId
   );
-  const { start, count } = instance.core.allocate(abi.STRATEGY_AVG, sorted.length, ids.length, index);
-  return sorted.slice(start, start + count);
+  return allocateQueues(instance.core, "AVG", consumerGroup, instance.clientId, sorted, ids);
 }

@@ -1,12 +1,12 @@
 import { brokerError, type Instance } from "../instance.ts";
-import { RouteError } from "../errors.ts";
 import type { MessageQueue } from "../message.ts";
 import type { ConsumeFromWhere } from "../options.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import type { Request } from "../protocol/command.ts";
 import { isRetryTopic } from "../protocol/names.ts";
 import { maxOffsetRequest, readOffset, searchOffsetRequest } from "../protocol/offsets.ts";
-import { type BrokerOffsetStore, nameOf } from "./offset_store.ts";
+import type { BrokerOffsetStore } from "./offset_store.ts";
+import { brokerAddr, nameOf } from "./queue_broker.ts";
 
 /** Where a queue that has just become ours is read from (`RebalancePushImpl#computePullFromWhereWithException`). */
 export async function startOffset(
@@ -24,8 +24,7 @@ export async function startOffset(
 }
 
 async function ask(instance: Instance, queue: MessageQueue, request: Request): Promise<number> {
-  const addr = instance.routes.brokerAddr(queue.topic, queue.brokerName);
-  if (addr === undefined) throw new RouteError(`Broker ${queue.brokerName} has no address`, { topic: queue.topic });
+  const addr = brokerAddr(instance, queue);
   const response = await instance.remoting.invoke(addr, request, { timeout: instance.options.requestTimeout });
   if (response.code !== ResponseCode.SUCCESS) {
     throw brokerError(`Cannot find where queue ${nameOf(queue)} begins`, response, addr, queue.topic);

@@ -26,7 +26,6 @@ const KNOWN: ReadonlySet<string> = new Set([
   "delayTimeLevel",
   "waitStoreMsgOK",
 ]);
-const DELAY_LEVEL_MAX = 18;
 
 /** Checks a message. Throws `ArgumentError`, `UnsupportedError` or `CodecError`; nothing has been sent then. */
 export function toOutbound<T>(
@@ -101,8 +100,8 @@ function toProperties(message: Message<unknown>, msgId: string): string {
     all[names.TAGS] = tags;
   }
   if (delayTimeLevel !== undefined) {
-    if (!Number.isInteger(delayTimeLevel) || delayTimeLevel < 1 || delayTimeLevel > DELAY_LEVEL_MAX) {
-      throw illegal(topic, `delayTimeLevel must be 1..${DELAY_LEVEL_MAX}, got ${String(delayTimeLevel)}`);
+    if (!Number.isInteger(delayTimeLevel) || delayTimeLevel < 1 || delayTimeLevel > names.DELAY_LEVEL_MAX) {
+      throw illegal(topic, `delayTimeLevel must be 1..${names.DELAY_LEVEL_MAX}, got ${String(delayTimeLevel)}`);
     }
     all[names.DELAY] = String(delayTimeLevel);
   }

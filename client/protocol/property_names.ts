@@ -8,6 +8,8 @@ export const TAGS = "TAGS";
 export const WAIT = "WAIT";
 /** Delay level, decimal. */
 export const DELAY = "DELAY";
+/** The highest of a broker's delay levels. */
+export const DELAY_LEVEL_MAX = 18;
 /** The client's unique id. */
 export const UNIQ_KEY = "UNIQ_KEY";
 export const SHARDING_KEY = "__SHARDINGKEY";

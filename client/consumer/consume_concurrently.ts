@@ -174,12 +174,11 @@ export class ConsumeConcurrently<T> {
     this.#instance.report(error);
     message.failedLocally();
     const timer = this.#instance.host.clock.setTimer(AGAIN_PAUSE, () => {
-      queue.signal.removeEventListener("abort", cancel);
+      forget();
       queue.putBack(message);
       if (!this.#isStopped) this.arrived(queue);
     });
-    const cancel = (): void => timer.cancel();
-    queue.signal.addEventListener("abort", cancel);
+    const forget = queue.whenDropped(() => timer.cancel());
   }
 
   #done(queue: ProcessQueue<T>, message: PulledMessage<T>): void {

@@ -8,6 +8,7 @@ export class ProcessQueue<T> {
   readonly #core: Core;
   readonly #handle: number;
   readonly #revoked = new AbortController();
+  readonly #whenDropped = new Set<() => void>();
   /** Pulled and waiting for a handler, in order. */
   readonly #pending: PulledMessage<T>[] = [];
   #head = 0;
@@ -27,9 +28,15 @@ export class ProcessQueue<T> {
     this.#handle = core.openQueue();
   }
 
-  /** Fires when the queue is somebody else's now, and on shutdown. */
+  /** For handlers. Fires when the queue is somebody else's now, and on shutdown. */
   get signal(): AbortSignal {
     return this.#revoked.signal;
+  }
+
+  /** Runs `task` when the queue is dropped, before the signal fires. Returns what takes it back. */
+  whenDropped(task: () => void): () => void {
+    this.#whenDropped.add(task);
+    return () => void this.#whenDropped.delete(task);
   }
 
   get isDropped(): boolean {
@@ -97,6 +104,8 @@ export class ProcessQueue<T> {
     this.#pending.length = 0;
     this.#head = 0;
     this.#core.closeQueue(this.#handle);
+    for (const task of this.#whenDropped) task();
+    this.#whenDropped.clear();
     this.#revoked.abort(reason);
   }
 }

@@ -69,13 +69,14 @@ export class PullLoop<T> {
   #isHeldBack = false;
   #asked = 0;
   readonly #ended = new AbortController();
+  readonly #forget: () => void;
   /** What comes is not for us any more. */
   #isOver = false;
 
   constructor(context: PullContext<T>, queue: ProcessQueue<T>) {
     this.#context = context;
     this.#queue = queue;
-    queue.signal.addEventListener("abort", () => this.end());
+    this.#forget = queue.whenDropped(() => this.end());
   }
 
   /** The next pull, unless something speaks against it; then later. */
@@ -281,6 +282,7 @@ export class PullLoop<T> {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#forget();
     this.#timer?.cancel();
     this.#ended.abort();
     if (this.#program !== 0) this.#context.instance.core.freeProgram(this.#program);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedCluster, startClusterWith } from "../../broker/mod.ts";
 import { runProgram, sameRuntime } from "../support/run_program.ts";
-import { host, listener } from "../support/runtime.ts";
+import { host, isDeno, listener } from "../support/runtime.ts";
 
 let cluster: EmbeddedCluster;
 
@@ -35,5 +35,14 @@ test("a program that sends, consumes and shuts down ends by itself, without an u
   const { code, out, err } = await runProgram(sameRuntime, "test/e2e/programs/send_and_consume.mjs");
   expect(err).toBe("");
   expect(out.trim()).toBe("20 ROCKETMQ_CONNECT");
+  expect(code).toBe(0);
+});
+
+test("wasm-8: a client lives in a worker, and the worker ends by itself", async () => {
+  // Deno reads the worker's program under a permission of its own.
+  const runtime = isDeno ? [...sameRuntime, "--allow-read"] : sameRuntime;
+  const { code, out, err } = await runProgram(runtime, "test/e2e/programs/worker.mjs", cluster.namesrvAddr);
+  expect(err).toBe("");
+  expect(out.trim()).toBe("50 there and back\nexit 0");
   expect(code).toBe(0);
 });

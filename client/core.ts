@@ -184,7 +184,8 @@ export class Core {
 
   /**
    * Cuts what has arrived on a connection and hands every whole frame to `sink`. A sink may use every other method, but
-   * not feed. Throws `FrameError` on bytes that break the protocol, after the frames before them: close the connection then.
+   * not feed. Throws `FrameError` on bytes that break the protocol, after the frames before them, and what a sink throws: the
+   * frames behind that one are lost. Close the connection then.
    */
   feed(connection: number, length: number, sink: FrameSink): void {
     if (this.#feeding) throw new CoreError("Cannot feed the core from inside a sink");
@@ -248,9 +249,15 @@ export class Core {
     while (((this.#i32[head]! - this.#i32[tail]!) | 0) !== 0) {
       const index = this.#i32[tail]! & (abi.COMPLETION_ENTRIES - 1);
       this.#lend(this.#control + abi.COMPLETIONS + index * abi.COMPLETION_SIZE);
-      // The entry is given back first: a sink that throws must not see the same frame again.
+      // The entry is given back first: a sink may drive the core.
       this.#i32[tail] = (this.#i32[tail]! + 1) | 0;
-      sink(this.#frame);
+      try {
+        sink(this.#frame);
+      } catch (error) {
+        // The frames behind it are this connection's: they must not wait for another one's sink.
+        this.#i32[tail] = this.#i32[head]!;
+        throw error;
+      }
     }
   }
 

@@ -93,6 +93,17 @@ describe("stream", () => {
     expect(opaques(whatArrives(core, connection, third.subarray(40)))).toEqual([3]);
   });
 
+  test("frames behind one whose sink throws reach nobody, least of all another connection's sink", () => {
+    const core = openCore();
+    const one = core.openConnection(), other = core.openConnection();
+    const failing = (): void => {
+      throw new Error("not this one");
+    };
+    expect(() => arrive(core, one, concat([answer(1), answer(2), answer(3)]), failing)).toThrow("not this one");
+    core.closeConnection(one);
+    expect(opaques(whatArrives(core, other, answer(9)))).toEqual([9]);
+  });
+
   test("codec-4: a frame of 6.4 MiB comes out whole, however its reads fall", () => {
     const core = openCore(32);
     const start = core.bytesInUse;

@@ -283,7 +283,8 @@ export class Remoting {
     const connection = this.#calls.owner[slot], timeout = this.#calls.timeout(slot);
     if (!connection?.isConnected) return this.#fail(slot, this.#notConnected(connection?.addr ?? "", timeout));
     const { addr } = connection;
-    const isDead = this.#connections.get(connection)!.timedOut(tick, connection.bytesIn);
+    const pulse = this.#connections.get(connection)!;
+    const isDead = pulse.timedOut(tick, this.#host.clock.monotonic(), timeout, connection.bytesIn);
     this.#fail(slot, new TimeoutError(`No answer from ${addr} within ${timeout} ms`, { addr }));
     if (isDead) connection.close(new ConnectError(`${addr} does not answer: two calls in a row timed out`, { addr }));
   }
@@ -369,7 +370,11 @@ export class Remoting {
       connectTimeout: this.#options.connectTimeout,
       random: this.#options.random ?? Math.random,
       create: (channel) => this.#openConnection(channel),
-      onConnect: ({ localAddress }) => this.#options.onConnect?.(addr, localAddress),
+      onConnect: (connection) => {
+        // Calls that waited for the connection have not waited for the peer yet.
+        this.#connections.get(connection)!.start(this.#host.clock.monotonic(), connection.bytesIn);
+        this.#options.onConnect?.(addr, connection.localAddress);
+      },
     });
     this.#channels.set(addr, channel);
     return channel;

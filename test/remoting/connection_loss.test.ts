@@ -44,6 +44,27 @@ test(
 );
 
 test(
+  "connection-1: calls with short timeouts do not end a connection that answers slowly, but a dead one in time",
+  inWorld(108, async ({ sim, host, remoting, peer }) => {
+    const { addr, connections } = await peer((request, connection) => {
+      host.clock.setTimer(500, () => connection.answer(request));
+    });
+    const short = () => outcome(remoting.invoke(addr, request, { timeout: 50 }));
+    const slow = remoting.invoke(addr, request, { timeout: 3_000 });
+    for (let i = 0; i < 4; i++) expect(await sim.run(short())).toBeInstanceOf(TimeoutError);
+    expect((await sim.run(slow)).code).toBe(0);
+    expect(connections).toHaveLength(1);
+
+    sim.network.drop(addr);
+    const dropped = sim.now;
+    for (let i = 0; i < 40 && remoting.stats.connections > 0; i++) await sim.run(short());
+    expect(remoting.stats.connections).toBe(0);
+    expect(sim.now - dropped).toBeGreaterThanOrEqual(1_000);
+    expect(sim.now - dropped).toBeLessThan(1_200);
+  }),
+);
+
+test(
   "connection-17: a connection on which a call waits and no byte comes is closed after 60 s, without any keepalive",
   inWorld(103, async ({ sim, remoting, peer, events }) => {
     const { addr } = await peer(silence);

@@ -1,6 +1,6 @@
 import { ArgumentError, ClosedError } from "./errors.ts";
 import { type ClientEvents, Emitter, reasonOf } from "./events.ts";
-import type { Instance, Member } from "./instance.ts";
+import { didNotStart, type Instance, type Member } from "./instance.ts";
 import { SharedAttempt } from "./shared_attempt.ts";
 
 export interface CallOptions {
@@ -45,7 +45,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
   readonly #emitter: Emitter<Events>;
   #state: ClientState = "created";
   #aborted: (() => void) | undefined;
-  readonly #starting: SharedAttempt;
+  readonly #starting: SharedAttempt<void>;
   #closing: Promise<void> | undefined;
 
   constructor(instance: Instance, ownsInstance: boolean) {
@@ -57,8 +57,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     this.#starting = new SharedAttempt(
       instance.host.clock,
       (timeout, signal) => this.#start(timeout, signal),
-      () => this.#state === "running",
-      () => this.#state === "created" ? undefined : this.closedError(),
+      didNotStart,
     );
     const { signal } = instance.options;
     if (ownsInstance && signal) {
@@ -94,6 +93,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
 
   async #start(timeout: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
+    this.#checkOpen();
     this.instance.join(this);
     try {
       await this.instance.start(timeout, signal);

@@ -11,7 +11,8 @@ export type ErrorCode =
   | "ROCKETMQ_OVERLOAD"
   | "ROCKETMQ_CODEC"
   | "ROCKETMQ_UNSUPPORTED"
-  | "ROCKETMQ_CORE";
+  | "ROCKETMQ_CORE"
+  | "ROCKETMQ_INTERNAL";
 
 /** Where an error came from, as far as it is known. */
 export interface ErrorDetail {
@@ -65,6 +66,16 @@ function causeToJSON(cause: unknown): unknown {
 /** True for errors of any copy of this library. */
 export function isRocketMQError(value: unknown): value is RocketMQError {
   return value instanceof Error && MARK in value;
+}
+
+/** An error like this one, which others may hold too, with another cause. */
+export function withCause<E extends RocketMQError>(error: E, cause: unknown): E {
+  const copy = new (error.constructor as new (message: string, detail: ErrorDetail) => E)(error.message, {
+    ...error,
+    cause,
+  });
+  if (error.stack !== undefined) copy.stack = error.stack;
+  return copy;
 }
 
 /** The call makes no sense; nothing was sent. */
@@ -155,5 +166,11 @@ export class UnsupportedError extends RocketMQError {
 /** The core panicked, is another version, or got no memory. */
 export class CoreError extends RocketMQError {
   readonly code = "ROCKETMQ_CORE";
+  readonly retryable = false;
+}
+
+/** A fault of this library, in a place where nothing should be able to fail; what was thrown is the `cause`. */
+export class InternalError extends RocketMQError {
+  readonly code = "ROCKETMQ_INTERNAL";
   readonly retryable = false;
 }

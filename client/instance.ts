@@ -1,5 +1,12 @@
 import { Core } from "./core.ts";
-import { BrokerError, ClosedError, ConnectError, isRocketMQError, type RocketMQError } from "./errors.ts";
+import {
+  BrokerError,
+  ClosedError,
+  InternalError,
+  isRocketMQError,
+  type RocketMQError,
+  TimeoutError,
+} from "./errors.ts";
 import { type ClientEvents, reasonOf } from "./events.ts";
 import type { Host, Timer } from "./host.ts";
 import type { ResolvedClientOptions } from "./options.ts";
@@ -51,7 +58,7 @@ export class Instance {
   readonly #heartbeats = new Set<Promise<void>>();
   readonly #timers = new Set<Timer>();
   #clientId = "";
-  readonly #starting: SharedAttempt;
+  readonly #starting: SharedAttempt<void>;
   #started = false;
   #closing: Promise<void> | undefined;
 
@@ -77,6 +84,7 @@ export class Instance {
     });
     this.routes = new Routes({
       nameServers: this.nameServers,
+      clock: host.clock,
       requestTimeout: options.requestTimeout,
       changed: (route) => this.#routeChanged(route),
       onError: (error) => this.report(error),
@@ -84,8 +92,7 @@ export class Instance {
     this.#starting = new SharedAttempt(
       host.clock,
       (timeout, signal) => this.#start(timeout, signal),
-      () => this.isStarted,
-      () => this.#closing ? new ClosedError("Cannot start: the client was closed") : undefined,
+      didNotStart,
     );
     this.remoting.handle(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ({ extFields }) => {
       const { consumerGroup } = decodeNotify(extFields);
@@ -127,13 +134,22 @@ export class Instance {
   }
 
   async #start(timeout: number, signal?: AbortSignal): Promise<void> {
+    if (this.#closing) throw new ClosedError("Cannot start: the client was closed");
     const request = routeRequest(AUTO_CREATE_TOPIC);
     await this.nameServers.invoke(request, signal ? { timeout, signal } : { timeout });
     if (this.#closing) throw new ClosedError("Cannot start: the client was closed");
     this.#started = true;
     const { pollNameServerInterval, heartbeatBrokerInterval } = this.options;
-    this.every(pollNameServerInterval, () => this.routes.refresh(this.#topics()));
+    this.every(pollNameServerInterval, () => this.#refreshRoutes());
     this.every(heartbeatBrokerInterval, () => this.heartbeat());
+  }
+
+  /** Brokers that no route names any more are left (`MQClientInstance#cleanOfflineBroker`). */
+  async #refreshRoutes(): Promise<void> {
+    await this.routes.refresh(this.#topics());
+    const wanted = new Set([...this.routes.brokers().keys(), ...this.nameServers.addresses]);
+    for (const addr of this.remoting.addresses) if (!wanted.has(addr)) this.remoting.disconnect(addr);
+    for (const addr of this.#brokerVersions.keys()) if (!wanted.has(addr)) this.#brokerVersions.delete(addr);
   }
 
   /** Runs `task` again and again, each time `interval` ms after the last run has ended. Ends with the instance. */
@@ -166,7 +182,7 @@ export class Instance {
   /** A failure that has no caller. */
   report(error: unknown): void {
     if (this.isClosed && isRocketMQError(error) && error.code === "ROCKETMQ_CLOSED") return;
-    const known = isRocketMQError(error) ? error : new ConnectError(reasonOf(error), { cause: error });
+    const known = isRocketMQError(error) ? error : new InternalError(reasonOf(error), { cause: error });
     this.log("warn", known.message, { code: known.code });
     try {
       this.options.onError?.(known);
@@ -287,6 +303,9 @@ export class Instance {
     for (const member of this.#members) member.emit(event, detail);
   }
 }
+
+export const didNotStart = (timeout: number): TimeoutError =>
+  new TimeoutError(`The client did not start within ${Math.round(timeout)} ms`);
 
 /** What a broker's answer means to a caller who cannot use it. */
 export function brokerError(

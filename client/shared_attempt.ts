@@ -1,32 +1,37 @@
-import { type ClosedError, TimeoutError } from "./errors.ts";
+import type { RocketMQError } from "./errors.ts";
 import type { Clock } from "./host.ts";
 
-type Work = (timeout: number, signal: AbortSignal | undefined) => Promise<void>;
+type Work<T> = (timeout: number, signal: AbortSignal | undefined) => Promise<T>;
 
-interface Running {
-  readonly settled: Promise<void>;
-  error: unknown;
-  hasFailed: boolean;
-  /** Its owner took it back, or gave it less time than others have: that says nothing to them. */
-  wasGivenUp: boolean;
+interface Running<T> {
+  readonly deadline: number;
+  /** Never rejects. */
+  readonly ended: Promise<Ended<T>>;
 }
+
+type Ended<T> =
+  | { readonly value: T }
+  /** Taken back by its owner, which says nothing to others; or out of the owner's time, of which others may have more. */
+  | { readonly error: unknown; readonly wasAborted: boolean; readonly wasLate: boolean };
+
+/** Callers whose deadlines differ by less, in ms, share the failure too. */
+const SAME = 10;
 
 /**
  * One attempt for many callers, each with a deadline and a signal of its own. Whoever comes first makes it; the others wait
  * and share its outcome, unless it failed only because the first one gave up: then the next of them tries.
  */
-export class SharedAttempt {
+export class SharedAttempt<T> {
   readonly #clock: Clock;
-  readonly #work: Work;
-  readonly #isDone: () => boolean;
-  readonly #closed: () => ClosedError | undefined;
-  #running: Running | undefined;
+  readonly #work: Work<T>;
+  readonly #late: (timeout: number) => RocketMQError;
+  #running: Running<T> | undefined;
 
-  constructor(clock: Clock, work: Work, isDone: () => boolean, closed: () => ClosedError | undefined) {
+  /** `late` makes the error of a caller whose time is over before the attempt of another one has ended. */
+  constructor(clock: Clock, work: Work<T>, late: (timeout: number) => RocketMQError) {
     this.#clock = clock;
     this.#work = work;
-    this.#isDone = isDone;
-    this.#closed = closed;
+    this.#late = late;
   }
 
   /** Whether somebody tries just now. */
@@ -34,55 +39,65 @@ export class SharedAttempt {
     return this.#running !== undefined;
   }
 
-  async join(timeout: number, signal: AbortSignal | undefined): Promise<void> {
+  /** `timeout` in ms. Rejects with what the attempt failed with, with `late`'s error, or with `signal.reason`. */
+  async join(timeout: number, signal: AbortSignal | undefined): Promise<T> {
     const deadline = this.#clock.monotonic() + timeout;
-    while (!this.#isDone()) {
-      const closed = this.#closed();
-      if (closed) throw closed;
+    while (true) {
       signal?.throwIfAborted();
       const timeLeft = deadline - this.#clock.monotonic();
-      if (!this.#running) {
-        const own = this.#run(Math.max(1, timeLeft), signal);
-        await own.settled;
-        if (own.hasFailed) throw own.error;
-        return;
-      }
       const others = this.#running;
-      if (timeLeft <= 0) throw new TimeoutError(`The client did not start within ${timeout} ms`);
-      await this.#wait(others, timeLeft, signal);
-      if (others.hasFailed && !others.wasGivenUp) throw others.error;
+      if (!others) {
+        if (timeLeft <= 0) throw this.#late(timeout);
+        const ended = await this.#run(timeLeft, signal);
+        if ("value" in ended) return ended.value;
+        throw ended.error;
+      }
+      const ended = await this.#wait(others, timeLeft, signal);
+      if (!ended) {
+        signal?.throwIfAborted();
+        throw this.#late(timeout);
+      }
+      if ("value" in ended) return ended.value;
+      const mayTry = ended.wasAborted || (ended.wasLate && deadline >= others.deadline + SAME);
+      if (!mayTry) throw ended.error;
     }
   }
 
-  #run(timeout: number, signal: AbortSignal | undefined): Running {
+  #run(timeout: number, signal: AbortSignal | undefined): Promise<Ended<T>> {
     const deadline = this.#clock.monotonic() + timeout;
-    const settled = this.#work(timeout, signal).then(
-      () => {
+    const ended = this.#work(timeout, signal).then(
+      (value) => {
         this.#running = undefined;
+        return { value };
       },
       (error: unknown) => {
         this.#running = undefined;
-        running.hasFailed = true;
-        running.error = error;
-        running.wasGivenUp = signal?.aborted === true || this.#clock.monotonic() >= deadline - 1;
+        return { error, wasAborted: signal?.aborted === true, wasLate: this.#clock.monotonic() >= deadline - 1 };
       },
     );
-    const running: Running = { settled, error: undefined, hasFailed: false, wasGivenUp: false };
-    this.#running = running;
-    return running;
+    this.#running = { deadline, ended };
+    return ended;
   }
 
-  /** Until the attempt has settled, the time is over, or the signal is aborted. */
-  #wait({ settled }: Running, timeout: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Until the attempt has ended, the time is over, or the signal is aborted; then undefined. */
+  #wait(
+    { deadline, ended }: Running<T>,
+    timeout: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Ended<T> | undefined> {
+    const now = this.#clock.monotonic();
     return new Promise((resolve) => {
-      const end = (): void => {
+      const end = (outcome?: Ended<T>): void => {
         timer.cancel();
-        signal?.removeEventListener("abort", end);
-        resolve();
+        signal?.removeEventListener("abort", aborted);
+        resolve(outcome);
       };
-      const timer = this.#clock.setTimer(timeout, end);
-      signal?.addEventListener("abort", end);
-      void settled.then(end);
+      const aborted = (): void => end();
+      // An attempt that ends at about the same time says why; the clock does not.
+      const patience = Math.abs(now + timeout - deadline) < SAME ? timeout + 2 * SAME : timeout;
+      const timer = this.#clock.setTimer(Math.max(0, patience), () => end());
+      signal?.addEventListener("abort", aborted);
+      void ended.then(end);
     });
   }
 }

@@ -33,6 +33,9 @@ export interface Producer<T = Uint8Array> extends Client {
 /** Deflating larger bodies is not awaited in line with the hot path's synchronous way. */
 type Prepared = OutboundMessage | Promise<OutboundMessage>;
 
+/** The part of a shutdown's time that sends under way may take; the rest is the farewell's. */
+const DRAIN_SHARE = 0.9;
+
 const INDEX_MASK = 0x7fffffff;
 
 export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
@@ -46,6 +49,8 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   /** Sends that have not ended. */
   #inFlight = 0;
   #drained: (() => void) | undefined;
+  /** The farewell is over. */
+  #hasLeft = false;
 
   constructor(instance: Instance, ownsInstance: boolean, options: ResolvedProducerOptions<T>) {
     super(instance, ownsInstance);
@@ -152,9 +157,11 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     { timeout, signal }: CallOptions = {},
   ): Promise<readonly MessageQueue[]> {
     checkTopic(topic);
+    const { clock } = this.instance.host;
     const limit = timeout ?? this.options.sendMsgTimeout;
+    const deadline = clock.monotonic() + limit;
     await this.ready(limit, signal);
-    return (await this.#route(topic, limit, signal)).publishQueues;
+    return (await this.#route(topic, deadline - clock.monotonic(), signal)).publishQueues;
   }
 
   /** Brokers that other members are connected to already hear of the group now, others when they are met. */
@@ -165,15 +172,19 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
 
   /** Waits for the sends that are under way, then tells the brokers. */
   protected async stopped(timeLeft: () => number): Promise<void> {
-    if (this.#inFlight > 0) await this.within(timeLeft(), new Promise((resolve) => this.#drained = resolve));
+    const drainTime = timeLeft() * DRAIN_SHARE;
+    if (this.#inFlight > 0) await this.within(drainTime, new Promise((resolve) => this.#drained = resolve));
     const { instance, producerGroup } = this;
     if (!instance.hasAnother(this)) await instance.unregister({ producerGroup }, timeLeft());
-    // What still waits to be encoded needs its program.
+    this.#hasLeft = true;
     if (this.#inFlight === 0) this.programs.close();
   }
 
   #left(): void {
-    if (--this.#inFlight === 0) this.#drained?.();
+    if (--this.#inFlight > 0) return;
+    this.#drained?.();
+    // What still waited to be encoded at the end needed its program.
+    if (this.#hasLeft) this.programs.close();
   }
 
   // ── not built yet ──────────────────────────────────────────────────────────────────────────────────────────────────

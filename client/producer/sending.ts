@@ -7,6 +7,7 @@ import {
   type RocketMQError,
   RouteError,
   TimeoutError,
+  withCause,
 } from "../errors.ts";
 import type { Instance } from "../instance.ts";
 import type { MessageQueue, SendResult } from "../message.ts";
@@ -79,15 +80,33 @@ export class Sending {
     this.#triesLeft--;
     const queue = this.#queue = this.#fixedQueue ?? this.#context.nextQueue(this.#route, this.#queue?.brokerName);
     const addr = instance.routes.brokerAddr(topic, queue.brokerName);
-    if (addr === undefined) {
-      return this.#failed(
-        new ConnectError(`Cannot send to topic "${topic}": broker ${queue.brokerName} has no address`, { topic }),
-      );
-    }
+    if (addr === undefined) void this.#lookUp(queue, timeLeft).catch(this.#failed);
+    else this.#call(queue, addr, timeLeft);
+  }
+
+  /** The name servers may know by now where the broker is. */
+  async #lookUp(queue: MessageQueue, timeout: number): Promise<void> {
+    const { routes, host } = this.#context.instance;
+    const { topic } = this.#message;
+    const options = this.#signal ? { timeout, signal: this.#signal } : { timeout };
+    let cause: unknown;
+    await routes.update(topic, options).catch((error: unknown) => cause = error);
+    const addr = routes.brokerAddr(topic, queue.brokerName);
+    if (addr !== undefined) return this.#call(queue, addr, this.#deadline - host.clock.monotonic());
+    throw new ConnectError(`Cannot send to topic "${topic}": broker ${queue.brokerName} has no address`, {
+      topic,
+      cause,
+    });
+  }
+
+  #call(queue: MessageQueue, addr: string, timeLeft: number): void {
+    const { remoting } = this.#context.instance;
     this.#addr = addr;
-    // A retry must not wait out a reconnect: while others are left, each try gets a part of what is left.
-    const timeout = this.#triesLeft > 0 && this.#route.data.brokerDatas.length > 1 ? Math.ceil(timeLeft / 2) : timeLeft;
-    instance.remoting.call(addr, this.#outgoing(queue), timeout, this.#settled, this.#failed, this.#signal);
+    // A retry must not wait out a reconnect: while there is another broker to try, this one gets half of the time.
+    const mayMove = this.#triesLeft > 0 && !remoting.isConnected(addr) &&
+      this.#route.publishQueues.some(({ brokerName }) => brokerName !== queue.brokerName);
+    const timeout = Math.ceil(mayMove ? timeLeft / 2 : timeLeft);
+    remoting.call(addr, this.#outgoing(queue), timeout, this.#settled, this.#failed, this.#signal);
   }
 
   #outgoing(queue: MessageQueue): Outgoing {
@@ -179,10 +198,3 @@ export class Sending {
 
 /** Longer properties may not fit a segment with a header around them. */
 const HOT_PROPERTIES_MAX = 8_192;
-
-/** An error like this one, with another cause. */
-function withCause(error: RocketMQError, cause: AggregateError): RocketMQError {
-  const copy = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as RocketMQError;
-  Object.defineProperty(copy, "cause", { value: cause, configurable: true, writable: true });
-  return copy;
-}

@@ -3,7 +3,7 @@ import type { Core, Frame } from "../core.ts";
 import {
   ClosedError,
   ConnectError,
-  FrameError,
+  InternalError,
   isRocketMQError,
   OverloadError,
   type RocketMQError,
@@ -171,6 +171,16 @@ export class Remoting {
     });
   }
 
+  /** Whether a request to this address can leave now. */
+  isConnected(addr: string): boolean {
+    return this.#channels.get(addr)?.connection?.isConnected === true;
+  }
+
+  /** Every address that was called and has not been disconnected. */
+  get addresses(): readonly string[] {
+    return [...this.#channels.keys()];
+  }
+
   /** Ends the connection to an address that is no longer wanted, after the answers it still owes. */
   disconnect(addr: string): void {
     const channel = this.#channels.get(addr);
@@ -178,7 +188,7 @@ export class Remoting {
     this.#channels.delete(addr);
     if (!channel || !connection) return;
     if (connection.isConnected) this.#retire(channel, connection);
-    else connection.close(new ClosedError(`The connection to ${addr} is no longer wanted`, { addr }));
+    else connection.close(new ConnectError(`The connection to ${addr} is no longer wanted`, { addr }));
   }
 
   get stats(): RemotingStats {
@@ -447,10 +457,13 @@ function bounded(timeout: number): number {
   return timeout > 0 ? Math.min(timeout, TIMEOUT_MAX) : 0;
 }
 
+/** What is not an error of ours is a fault of ours: calling again does not help. */
 function asRocketMQError(error: unknown, addr?: string): RocketMQError {
   if (isRocketMQError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new FrameError(`Cannot use the answer${addr === undefined ? "" : ` from ${addr}`}: ${message}`, {
-    cause: error,
-  });
+  const detail = addr === undefined ? { cause: error } : { cause: error, addr };
+  return new InternalError(
+    `A call${addr === undefined ? "" : ` to ${addr}`} met a fault of the client: ${message}`,
+    detail,
+  );
 }

@@ -1,13 +1,16 @@
-import { BrokerError, isRocketMQError, type RocketMQError, RouteError } from "../errors.ts";
+import { BrokerError, isRocketMQError, type RocketMQError, RouteError, TimeoutError } from "../errors.ts";
+import type { Clock } from "../host.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import { AUTO_CREATE_TOPIC } from "../protocol/names.ts";
 import { decodeRoute, routeRequest, type TopicRouteData } from "../protocol/route.ts";
 import type { InvokeOptions } from "../remoting/remoting.ts";
 import type { NameServers } from "../remoting/name_servers.ts";
+import { SharedAttempt } from "../shared_attempt.ts";
 import { asNewTopic, isSameRoute, MASTER_ID, QueueNames, type TopicRoute, toTopicRoute } from "./topic_route.ts";
 
 export interface RoutesOptions {
   readonly nameServers: Pick<NameServers, "invoke" | "addresses">;
+  readonly clock: Clock;
   readonly requestTimeout: number;
   /** Told of each topic whose route is new or another than before. */
   readonly changed: (route: TopicRoute) => void;
@@ -21,7 +24,8 @@ export class Routes {
   readonly #routes = new Map<string, TopicRoute>();
   /** Routes of topics that do not exist yet: made from the template, and asked for again at every send. */
   readonly #new = new Set<string>();
-  readonly #asking = new Map<string, Promise<TopicRoute>>();
+  /** Questions under way, by topic and what is asked for. */
+  readonly #asking = new Map<string, SharedAttempt<TopicRoute>>();
 
   constructor(options: RoutesOptions) {
     this.#options = options;
@@ -37,11 +41,6 @@ export class Routes {
     return this.#new.has(topic);
   }
 
-  /** Known topics. */
-  get topics(): readonly string[] {
-    return [...this.#routes.keys()];
-  }
-
   /** Every broker address in any route, with its broker's name and id. */
   brokers(): Map<string, { readonly brokerName: string; readonly brokerId: number }> {
     const result = new Map<string, { brokerName: string; brokerId: number }>();
@@ -53,23 +52,21 @@ export class Routes {
     return result;
   }
 
-  /** The address of one broker; of its master unless an id is given; any of them when that id is gone and `orAny`. */
+  /**
+   * The address of one broker; of its master unless an id is given. When that id is gone and `orAny`: of the slave with the
+   * next id, if one was asked for, then of any (`MQClientInstance#findBrokerAddressInSubscribe`).
+   */
   brokerAddr(topic: string, brokerName: string, brokerId = MASTER_ID, orAny = false): string | undefined {
     const addrs = this.#routes.get(topic)?.data.brokerDatas.find((each) => each.brokerName === brokerName)?.brokerAddrs;
-    return addrs?.get(brokerId) ?? (orAny ? addrs?.values().next().value : undefined);
+    const addr = addrs?.get(brokerId);
+    if (addr !== undefined || !orAny) return addr;
+    return (brokerId === MASTER_ID ? undefined : addrs?.get(brokerId + 1)) ?? addrs?.values().next().value;
   }
 
   /**
-   * The route of a topic that can be consumed. Throws `RouteError` when no name server knows it, `ConnectError` when none
-   * answers.
+   * The route of a topic to send to; a topic that nobody knows gets the queues it would be created with. Throws `RouteError`
+   * when no name server knows it or the topic to create it from, `ConnectError` when none answers.
    */
-  find(topic: string, options: Partial<InvokeOptions> = {}): Promise<TopicRoute> {
-    const known = this.#routes.get(topic);
-    if (known && !this.#new.has(topic)) return Promise.resolve(known);
-    return this.#ask(topic, topic, undefined, options);
-  }
-
-  /** The same for sending: a topic that nobody knows gets the queues it would be created with. */
   async findToSend(
     topic: string,
     defaultTopicQueueNums: number,
@@ -77,6 +74,8 @@ export class Routes {
   ): Promise<TopicRoute> {
     const known = this.#routes.get(topic);
     if (known && !this.#new.has(topic) && known.publishQueues.length > 0) return known;
+    const { clock, requestTimeout } = this.#options;
+    const deadline = clock.monotonic() + (options.timeout ?? requestTimeout);
     let unknown: RouteError;
     try {
       const route = await this.#ask(topic, topic, undefined, options);
@@ -88,7 +87,8 @@ export class Routes {
     }
     if (this.#routes.has(topic) && !this.#new.has(topic)) throw unknown;
     try {
-      const route = await this.#ask(topic, AUTO_CREATE_TOPIC, defaultTopicQueueNums, options);
+      const timeout = Math.max(0, deadline - clock.monotonic());
+      const route = await this.#ask(topic, AUTO_CREATE_TOPIC, defaultTopicQueueNums, { ...options, timeout });
       if (route.publishQueues.length > 0) return route;
     } catch (error) {
       if (!(error instanceof RouteError)) throw error;
@@ -114,23 +114,30 @@ export class Routes {
     return this.#ask(topic, topic, undefined, options);
   }
 
-  #ask(
+  /** One question for many callers, each of whom waits no longer than it likes. */
+  async #ask(
     topic: string,
     asked: string,
     newQueues: number | undefined,
     options: Partial<InvokeOptions>,
   ): Promise<TopicRoute> {
-    const { requestTimeout } = this.#options;
-    const timeout = Math.max(1, Math.min(options.timeout ?? requestTimeout, requestTimeout));
-    // One question for many callers, unless a caller can take its question back.
-    if (options.signal) return this.#askNow(topic, asked, newQueues, { timeout, signal: options.signal });
+    const { clock, requestTimeout } = this.#options;
     const key = `${topic}\n${asked}`;
     let asking = this.#asking.get(key);
     if (!asking) {
-      asking = this.#askNow(topic, asked, newQueues, { timeout }).finally(() => this.#asking.delete(key));
+      asking = new SharedAttempt(
+        clock,
+        (timeout, signal) => this.#askNow(topic, asked, newQueues, signal ? { timeout, signal } : { timeout }),
+        (timeout) =>
+          new TimeoutError(`Cannot get the route of topic "${topic}" within ${Math.round(timeout)} ms`, { topic }),
+      );
       this.#asking.set(key, asking);
     }
-    return asking;
+    try {
+      return await asking.join(Math.min(options.timeout ?? requestTimeout, requestTimeout), options.signal);
+    } finally {
+      if (!asking.isRunning && this.#asking.get(key) === asking) this.#asking.delete(key);
+    }
   }
 
   async #askNow(

@@ -19,7 +19,7 @@ import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
-import { createProducerOn } from "../../client/shared_client.ts";
+import { createClientOn, createProducerOn } from "../../client/shared_client.ts";
 import { Simulation } from "../support/sim.ts";
 import { type BrokerScript, type Scripted, scripted, stored } from "./scripted_broker.ts";
 import { failure, inCluster, TOPIC } from "./world.ts";
@@ -686,5 +686,137 @@ describe("against the embedded broker", () => {
       const { queue } = await sim.run(sender.send({ topic: TOPIC, body: "hello" }));
       expect(await sim.run(sender.fetchPublishMessageQueues(TOPIC))).toContain(queue);
     }),
+  );
+});
+
+describe("deadlines", () => {
+  /** How long `promise` took, in ms of the simulation, and its error. */
+  const timed = async (sim: Simulation, promise: Promise<unknown>): Promise<{ ms: number; error?: unknown }> => {
+    const started = sim.now;
+    return await promise.then(
+      () => ({ ms: sim.now - started }),
+      (error: unknown) => ({ ms: sim.now - started, error }),
+    );
+  };
+
+  test(
+    "a send that joins another one's question for the route keeps its own deadline, be it shorter or longer",
+    inCluster(async ({ sim, cluster, producer }) => {
+      const sender = producer();
+      await sim.run(sender.start());
+      cluster.fault({ code: 105, action: { delay: 2_000 } });
+      const send = (topic: string, timeout: number) => timed(sim, sender.send({ topic, body: "x" }, { timeout }));
+
+      const [long, short] = [send(TOPIC, 3_000), send(TOPIC, 100)];
+      expect(await sim.run(short)).toMatchObject({ error: { code: "ROCKETMQ_TIMEOUT", topic: TOPIC } });
+      expect((await sim.run(short)).ms).toBeLessThan(110);
+      expect((await sim.run(long)).error).toBeUndefined();
+
+      const [hasty, patient] = [send("New", 100), send("New", 5_000)];
+      expect((await sim.run(hasty)).error).toMatchObject({ retryable: true });
+      expect(await sim.run(patient)).not.toHaveProperty("error");
+    }),
+  );
+
+  test(
+    "both questions about a topic that is not there share one deadline",
+    inCluster(async ({ sim, cluster, producer }) => {
+      const sender = producer();
+      await sim.run(sender.start());
+      cluster.fault({ code: 105, action: { delay: 2_000 } });
+      const { ms, error } = await sim.run(timed(sim, sender.send({ topic: "Brandnew", body: "x" })));
+      expect(error).toMatchObject({ retryable: true });
+      expect(ms).toBeLessThanOrEqual(3_010);
+      const queues = await sim.run(timed(sim, sender.fetchPublishMessageQueues("Another", { timeout: 2_500 })));
+      expect(queues.ms).toBeLessThanOrEqual(2_510);
+    }),
+  );
+
+  test("a slow broker that is connected gets all of the time that is left, and the message is stored once", async () => {
+    let sim: Simulation | undefined;
+    const slow: BrokerScript = {
+      onSend: (request, connection) => void sim!.clock.setTimer(1_600, () => stored(request, connection)),
+    };
+    await withBrokers({ a: slow, b: slow }, async (bench) => {
+      sim = bench.sim;
+      const sender = bench.producer();
+      for (let i = 0; i < 2; i++) await sim.run(sender.send({ topic: TOPIC, body: BODY }, { timeout: 10_000 }));
+      bench.sends.length = 0;
+      expect((await sim.run(sender.send({ topic: TOPIC, body: BODY }))).sendStatus).toBe("SEND_OK");
+      expect(bench.sends).toHaveLength(1);
+    })();
+  });
+
+  test(
+    "a broker without an address is looked for before the send fails",
+    withBrokers({ a: {} }, async (bench) => {
+      const { sim } = bench;
+      const sender = bench.producer();
+      const route = bench.route!;
+      const [queue] = await sim.run(sender.fetchPublishMessageQueues(TOPIC));
+      bench.route = { ...route, brokerDatas: [] };
+      const moved = { ...queue!, brokerName: "b" };
+      expect(await sim.run(failure(sender.send({ topic: TOPIC, body: BODY }, { queue: moved })))).toMatchObject({
+        code: "ROCKETMQ_CONNECT",
+        topic: TOPIC,
+      });
+      bench.route = {
+        ...route,
+        brokerDatas: [...route.brokerDatas, { ...route.brokerDatas[0]!, brokerName: "b" }],
+      };
+      expect((await sim.run(sender.send({ topic: TOPIC, body: BODY }, { queue: moved }))).sendStatus).toBe("SEND_OK");
+    }),
+  );
+
+  test(
+    "brokers that no route names any more are disconnected after a refresh",
+    withBrokers({ a: {}, b: {} }, async (bench) => {
+      const { sim } = bench;
+      const sender = bench.producer({ pollNameServerInterval: 10_000 });
+      for (let i = 0; i < 8; i++) await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+      expect(sender.stats().connections).toBe(3);
+      const { brokerDatas, queueDatas } = bench.route!;
+      bench.route = { brokerDatas: brokerDatas.slice(0, 1), queueDatas: queueDatas.slice(0, 1) };
+      await sim.run(11_000);
+      expect(sender.stats().connections).toBe(2);
+      expect((await sim.run(sender.send({ topic: TOPIC, body: BODY }))).sendStatus).toBe("SEND_OK");
+    }),
+  );
+
+  test(
+    "a shutdown that cannot wait for its sends still says goodbye, and gives back what its sends held",
+    async () => {
+      let isMute = false;
+      const farewells: number[] = [];
+      const broker: BrokerScript = {
+        onSend: (request, connection) => {
+          if (!isMute) stored(request, connection);
+        },
+        onOther: (request) => {
+          if (request.code === 35) farewells.push(request.code);
+          return false;
+        },
+      };
+      await withBrokers({ a: broker }, async ({ sim, namesrvAddr }) => {
+        const client = createClientOn(sim.host(), { namesrvAddr, coreMemory: 2 });
+        const before = client.stats().coreBytesInUse;
+        const idle = client.createProducer({ producerGroup: "idle" });
+        await sim.run(idle.send({ topic: TOPIC, body: BODY }));
+        await sim.run(idle.shutdown());
+        const connected = client.stats().coreBytesInUse;
+        expect(connected).toBeGreaterThan(before);
+        const sender = client.createProducer({ producerGroup: "busy" });
+        await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+        await sim.run(1_000);
+        isMute = true;
+        const stuck = failure(sender.send({ topic: TOPIC, body: BODY }, { timeout: 5_000 }));
+        farewells.length = 0;
+        await sim.run(sender.shutdown({ timeout: 1_000 }));
+        expect(farewells).toHaveLength(1);
+        expect(await sim.run(stuck)).toBeInstanceOf(TimeoutError);
+        expect(client.stats().coreBytesInUse).toBe(connected);
+        await sim.run(client.shutdown());
+      })();
+    },
   );
 });

@@ -152,7 +152,7 @@ test(
       resolveClientOptions({ namesrvAddr: world.namesrvAddr, coreMemory: 8, onError: () => {} }),
     );
     await sim.run(instance.start(3_000));
-    const queue = (await sim.run(instance.routes.find(TOPIC))).subscribeQueues[0]!;
+    const queue = (await sim.run(instance.routes.update(TOPIC))).subscribeQueues[0]!;
     const store = new BrokerOffsetStore(instance, GROUP);
     store.update(queue, 5, true);
     await sim.run(store.persist([queue]));

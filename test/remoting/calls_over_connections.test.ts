@@ -4,6 +4,7 @@ import {
   ArgumentError,
   BrokerError,
   FrameError,
+  InternalError,
   OverloadError,
   type RocketMQError,
   TimeoutError,
@@ -284,7 +285,8 @@ test(
     remoting.call(addr, request, 1_000, settle(new TypeError("odd")), (error) => errors.push(error));
     expect((await sim.run(remoting.invoke(addr, request, { timeout: 1_000 }))).code).toBe(0);
     expect(errors[0]).toBe(thrown);
-    expect(errors[1]).toBeInstanceOf(FrameError);
+    expect(errors[1]).toBeInstanceOf(InternalError);
+    expect(errors[1]!.retryable).toBe(false);
     expect(errors[1]!.cause).toBeInstanceOf(TypeError);
   }),
 );

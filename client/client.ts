@@ -1,4 +1,5 @@
 import { ArgumentError, ClosedError } from "./errors.ts";
+import { checkWait } from "./options.ts";
 import { type ClientEvents, Emitter, reasonOf } from "./events.ts";
 import { didNotStart, type Instance, type Member } from "./instance.ts";
 import { SharedAttempt } from "./shared_attempt.ts";
@@ -36,6 +37,8 @@ export interface Client<Events extends object = ClientEvents> extends AsyncDispo
 }
 
 const SHUTDOWN_TIMEOUT = 30_000;
+/** What closing sockets may take when the time is over, ms. */
+const CLOSE_TIME = 250;
 
 /** Start, shutdown and events of one member of an instance. */
 export abstract class BaseClient<Events extends ClientEvents = ClientEvents> implements Client<Events>, Member {
@@ -56,6 +59,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     );
     this.#starting = new SharedAttempt(
       instance.host.clock,
+      instance.signals,
       (timeout, signal) => this.#start(timeout, signal),
       didNotStart,
     );
@@ -80,7 +84,9 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     return this.#state;
   }
 
-  async start({ timeout, signal }: CallOptions = {}): Promise<this> {
+  async start(options?: CallOptions): Promise<this> {
+    const { timeout, signal } = options ?? {};
+    checkWait(timeout, signal);
     await this.ready(timeout ?? this.instance.options.requestTimeout, signal);
     return this;
   }
@@ -115,7 +121,8 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     return new ClosedError("The client was closed");
   }
 
-  shutdown({ timeout = SHUTDOWN_TIMEOUT }: { timeout?: number } = {}): Promise<void> {
+  shutdown(options?: { timeout?: number }): Promise<void> {
+    const { timeout = SHUTDOWN_TIMEOUT } = options ?? {};
     if (typeof timeout !== "number" || !(timeout >= 0)) {
       return Promise.reject(new ArgumentError(`timeout must be a number of milliseconds, got ${String(timeout)}`));
     }
@@ -136,7 +143,8 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     const timeLeft = (): number => Math.max(0, deadline - clock.monotonic());
     if (mustStop) await this.within(timeLeft(), this.stopped(timeLeft));
     this.instance.leave(this);
-    if (this.#ownsInstance) await this.instance.close();
+    // Sockets end within a turn, unless something is very wrong with one: the timeout wins over that too.
+    if (this.#ownsInstance) await this.within(Math.max(timeLeft(), CLOSE_TIME), this.instance.close());
     this.#state = "closed";
   }
 

@@ -28,8 +28,8 @@ export abstract class RocketMQError extends Error {
   abstract readonly code: ErrorCode;
   /** Whether the same call may succeed if tried again. */
   abstract readonly retryable: boolean;
-  readonly addr?: string;
-  readonly topic?: string;
+  declare readonly addr?: string;
+  declare readonly topic?: string;
 
   constructor(message: string, { cause, addr, topic }: ErrorDetail = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -68,11 +68,12 @@ export function isRocketMQError(value: unknown): value is RocketMQError {
   return value instanceof Error && MARK in value;
 }
 
-/** An error like this one, which others may hold too, with another cause. */
-export function withCause<E extends RocketMQError>(error: E, cause: unknown): E {
-  const copy = new (error.constructor as new (message: string, detail: ErrorDetail) => E)(error.message, {
+/** An error like this one, which others may hold too, with another message or detail. */
+export function copyOf<E extends RocketMQError>(error: E, message: string, detail: ErrorDetail): E {
+  const copy = new (error.constructor as new (message: string, detail: ErrorDetail) => E)(message, {
     ...error,
-    cause,
+    cause: error.cause,
+    ...detail,
   });
   if (error.stack !== undefined) copy.stack = error.stack;
   return copy;

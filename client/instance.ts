@@ -23,6 +23,7 @@ import { Remoting } from "./remoting/remoting.ts";
 import { Routes } from "./route/routes.ts";
 import { MASTER_ID, type TopicRoute } from "./route/topic_route.ts";
 import { SharedAttempt } from "./shared_attempt.ts";
+import { Signals } from "./signals.ts";
 
 /** A producer or a consumer, as its instance sees it. */
 export interface Member {
@@ -52,6 +53,7 @@ export class Instance {
   readonly nameServers: NameServers;
   readonly routes: Routes;
   readonly ids: UniqueIds;
+  readonly signals = new Signals();
   readonly #members = new Set<Member>();
   readonly #brokerVersions = new Map<string, number>();
   /** Heartbeats that wait for their answer. */
@@ -70,6 +72,7 @@ export class Instance {
     this.remoting = new Remoting({
       host,
       core: this.core,
+      signals: this.signals,
       serializeType: options.serializeType,
       connectTimeout: options.connectTimeout,
       onConnect: (addr, localAddress) => this.#connected(addr, localAddress),
@@ -79,18 +82,21 @@ export class Instance {
     this.nameServers = new NameServers({
       remoting: this.remoting,
       clock: host.clock,
+      signals: this.signals,
       source: options.namesrvAddr,
       onError: (error) => this.report(error),
     });
     this.routes = new Routes({
       nameServers: this.nameServers,
       clock: host.clock,
+      signals: this.signals,
       requestTimeout: options.requestTimeout,
       changed: (route) => this.#routeChanged(route),
       onError: (error) => this.report(error),
     });
     this.#starting = new SharedAttempt(
       host.clock,
+      this.signals,
       (timeout, signal) => this.#start(timeout, signal),
       didNotStart,
     );

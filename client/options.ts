@@ -235,9 +235,7 @@ const CONSUMER_LATER = [
 export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
   const { serializeType = "JSON", namesrvAddr, signal } = options;
   checkNameServers(namesrvAddr);
-  if (signal !== undefined && typeof signal.addEventListener !== "function") {
-    throw new ArgumentError("signal must be an AbortSignal");
-  }
+  checkWait(undefined, signal);
   if (serializeType !== "JSON" && serializeType !== "ROCKETMQ") {
     throw new ArgumentError(`serializeType must be "JSON" or "ROCKETMQ", got ${show(serializeType)}`);
   }
@@ -457,3 +455,17 @@ function randomName(): string {
 }
 
 const show = (value: unknown): string => typeof value === "string" ? JSON.stringify(value) : String(value);
+
+/** A call's `timeout`, in ms and more than 0, and its `signal`; both may be absent. Throws `ArgumentError`. */
+export function checkWait(timeout: number | undefined, signal: AbortSignal | undefined): void {
+  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0)) {
+    throw new ArgumentError(`timeout must be more than 0 ms, got ${String(timeout)}`);
+  }
+  if (signal === undefined) return;
+  const { aborted, addEventListener, removeEventListener } = Object(signal) as Partial<AbortSignal>;
+  if (
+    typeof aborted !== "boolean" || typeof addEventListener !== "function" || typeof removeEventListener !== "function"
+  ) {
+    throw new ArgumentError("signal must be an AbortSignal");
+  }
+}

@@ -1,5 +1,6 @@
 import type { RocketMQError } from "./errors.ts";
 import type { Clock } from "./host.ts";
+import type { Signals } from "./signals.ts";
 
 type Work<T> = (timeout: number, signal: AbortSignal | undefined) => Promise<T>;
 
@@ -23,13 +24,15 @@ const SAME = 10;
  */
 export class SharedAttempt<T> {
   readonly #clock: Clock;
+  readonly #signals: Signals;
   readonly #work: Work<T>;
   readonly #late: (timeout: number) => RocketMQError;
   #running: Running<T> | undefined;
 
   /** `late` makes the error of a caller whose time is over before the attempt of another one has ended. */
-  constructor(clock: Clock, work: Work<T>, late: (timeout: number) => RocketMQError) {
+  constructor(clock: Clock, signals: Signals, work: Work<T>, late: (timeout: number) => RocketMQError) {
     this.#clock = clock;
+    this.#signals = signals;
     this.#work = work;
     this.#late = late;
   }
@@ -89,14 +92,13 @@ export class SharedAttempt<T> {
     return new Promise((resolve) => {
       const end = (outcome?: Ended<T>): void => {
         timer.cancel();
-        signal?.removeEventListener("abort", aborted);
+        forget?.();
         resolve(outcome);
       };
-      const aborted = (): void => end();
       // An attempt that ends at about the same time says why; the clock does not.
       const patience = Math.abs(now + timeout - deadline) < SAME ? timeout + 2 * SAME : timeout;
       const timer = this.#clock.setTimer(Math.max(0, patience), () => end());
-      signal?.addEventListener("abort", aborted);
+      const forget = signal && this.#signals.listen(signal, () => end());
       void ended.then(end);
     });
   }

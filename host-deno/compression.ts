@@ -22,16 +22,21 @@ export function inflate(
   return apart ? later((done) => zstdDecompress(bytes, options, done)) : plain(zstdDecompressSync(bytes, options));
 }
 
-/** Deflates small bodies in place and large ones off the event loop. */
+/**
+ * Deflates small bodies in place and large ones off the event loop: those as a copy, because a body that is changed or
+ * detached meanwhile can end the process.
+ */
 export function deflate(type: CompressionType, bytes: Uint8Array, level: number): Uint8Array | Promise<Uint8Array> {
   const apart = bytes.length > IN_PLACE_MAX;
   if (type === "ZLIB") {
     const options = { level };
-    return apart ? later((done) => zlib.deflate(bytes, options, done)) : plain(zlib.deflateSync(bytes, options));
+    return apart
+      ? later((done) => zlib.deflate(bytes.slice(), options, done))
+      : plain(zlib.deflateSync(bytes, options));
   }
   const { zstdCompress, zstdCompressSync, constants } = zstd();
   const options = { params: { [constants.ZSTD_c_compressionLevel]: level } };
-  return apart ? later((done) => zstdCompress(bytes, options, done)) : plain(zstdCompressSync(bytes, options));
+  return apart ? later((done) => zstdCompress(bytes.slice(), options, done)) : plain(zstdCompressSync(bytes, options));
 }
 
 type Done = (error: Error | null, result: Uint8Array) => void;

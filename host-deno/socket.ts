@@ -11,7 +11,7 @@ const ATTEMPT_TIMEOUT = 1_000;
 /**
  * Connects by the system's own lookup, to one address after the other. The socket reads straight into the inbox: that
  * takes less CPU than `Deno.connect` and its reads, and short writes are the runtime's to finish. Fails with
- * `ConnectError` or `PermissionError`; an aborted attempt with the signal's reason. Tests give a `lookup` of their own. Tests give a `lookup` of their own.
+ * `ConnectError` or `PermissionError`; an aborted attempt with the signal's reason. Tests give a `lookup` of their own.
  */
 export function connectSocket(
   endpoint: Endpoint,
@@ -85,12 +85,16 @@ export class TcpSocket implements Socket {
   }
 
   write(parts: readonly Uint8Array[], done: (error?: Error) => void): void {
-    this.#pending.push(done);
     const last = parts.length - 1;
     if (last > 0) this.#net.cork();
-    for (let i = 0; i < last; i++) this.#net.write(parts[i]!);
-    this.#net.write(parts[last]!, this.#written);
-    if (last > 0) this.#net.uncork();
+    try {
+      for (let i = 0; i < last; i++) this.#net.write(parts[i]!);
+      this.#net.write(parts[last]!, this.#written);
+      // Not before: whoever is told by an exception is not called back.
+      this.#pending.push(done);
+    } finally {
+      if (last > 0) this.#net.uncork();
+    }
   }
 
   close(): void {

@@ -9,11 +9,14 @@ import { connectSocket } from "./socket.ts";
 /** Bodies up to here are copied into a segment. Bun joins parts itself, slowly, so there everything that fits is copied. */
 const SEPARATE_BODY_ABOVE = process.versions["bun"] === undefined ? 32 * 1024 : Infinity;
 
+/** What a timer takes, ms; a longer delay would be none at all. */
+const DELAY_MAX = 2 ** 31 - 1;
+
 const clock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimer(delay, task) {
-    const timer = setTimeout(task, delay);
+    const timer = setTimeout(task, Math.min(delay, DELAY_MAX));
     return { cancel: () => clearTimeout(timer) };
   },
 };

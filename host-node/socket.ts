@@ -80,12 +80,16 @@ export class TcpSocket implements Socket {
   }
 
   write(parts: readonly Uint8Array[], done: (error?: Error) => void): void {
-    this.#pending.push(done);
     const last = parts.length - 1;
     if (last > 0) this.#net.cork();
-    for (let i = 0; i < last; i++) this.#net.write(parts[i]!);
-    this.#net.write(parts[last]!, this.#written);
-    if (last > 0) this.#net.uncork();
+    try {
+      for (let i = 0; i < last; i++) this.#net.write(parts[i]!);
+      this.#net.write(parts[last]!, this.#written);
+      // Not before: whoever is told by an exception is not called back.
+      this.#pending.push(done);
+    } finally {
+      if (last > 0) this.#net.uncork();
+    }
   }
 
   close(): void {

@@ -3,6 +3,7 @@ import { ArgumentError, UnsupportedError } from "../errors.ts";
 import type { Instance } from "../instance.ts";
 import type { Message, MessageQueue, SendResult } from "../message.ts";
 import type { ResolvedProducerOptions } from "../options.ts";
+import { checkWait } from "../options.ts";
 import { checkTopic } from "../protocol/names.ts";
 import * as sysFlags from "../protocol/sys_flag.ts";
 import { QueryingClient, refuse } from "../queries.ts";
@@ -61,14 +62,15 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     this.#nextId = () => instance.ids.next();
   }
 
-  send(message: Message<T>, options: SendOptions = {}): Promise<SendResult> {
+  send(message: Message<T>, given?: SendOptions): Promise<SendResult> {
     if (this.state === "draining" || this.state === "closed") return Promise.reject(this.closedError());
     const { clock } = this.instance.host;
+    const options = given ?? {};
     const { signal, timeout = this.options.sendMsgTimeout } = options;
-    if (signal?.aborted) return Promise.reject(signal.reason);
     let prepared: Prepared;
     try {
-      checkCall(options, timeout);
+      if (given) checkCall(given);
+      if (signal?.aborted) return Promise.reject(signal.reason);
       if (options.queue && options.queue.topic !== message?.topic) {
         throw new ArgumentError(
           `Cannot send to topic "${message?.topic}": the queue belongs to topic "${options.queue.topic}"`,
@@ -154,9 +156,11 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
 
   async fetchPublishMessageQueues(
     topic: string,
-    { timeout, signal }: CallOptions = {},
+    options?: CallOptions,
   ): Promise<readonly MessageQueue[]> {
+    const { timeout, signal } = options ?? {};
     checkTopic(topic);
+    checkWait(timeout, signal);
     const { clock } = this.instance.host;
     const limit = timeout ?? this.options.sendMsgTimeout;
     const deadline = clock.monotonic() + limit;
@@ -209,15 +213,26 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   }
 }
 
-function checkCall(options: SendOptions, timeout: number): void {
-  if (!(typeof timeout === "number" && timeout > 0)) {
-    throw new ArgumentError(`timeout must be more than 0 ms, got ${String(timeout)}`);
+function checkCall(options: SendOptions): void {
+  if (typeof options !== "object") {
+    throw new ArgumentError(`The options of a send must be an object, got ${typeof options}`);
   }
+  checkWait(options.timeout, options.signal);
+  if (options.queue) checkQueue(options.queue);
   for (const option in options) {
     if (option === "selectQueue") throw new UnsupportedError("Option selectQueue is not supported yet");
     if (option !== "queue" && option !== "signal" && option !== "timeout") {
       throw new ArgumentError(`There is no option ${JSON.stringify(option)}`);
     }
+  }
+}
+
+function checkQueue({ brokerName, queueId }: MessageQueue): void {
+  if (typeof brokerName !== "string" || brokerName === "") {
+    throw new ArgumentError(`queue.brokerName must be the name of a broker, got ${String(brokerName)}`);
+  }
+  if (!(typeof queueId === "number" && Number.isInteger(queueId) && queueId >= 0 && queueId < 2 ** 31)) {
+    throw new ArgumentError(`queue.queueId must be 0 or a larger integer, got ${String(queueId)}`);
   }
 }
 

@@ -3,11 +3,11 @@ import {
   ArgumentError,
   BrokerError,
   ConnectError,
+  copyOf,
   isRocketMQError,
   type RocketMQError,
   RouteError,
   TimeoutError,
-  withCause,
 } from "../errors.ts";
 import type { Instance } from "../instance.ts";
 import type { MessageQueue, SendResult } from "../message.ts";
@@ -141,7 +141,7 @@ export class Sending {
     const queue = this.#queue!;
     const stored = queueId === queue.queueId
       ? queue
-      : this.#context.instance.routes.queueNames.of(topic, queue.brokerName, queueId);
+      : this.#context.instance.routes.queueNames.known(topic, queue.brokerName, queueId);
     const result = new StoredMessage(status, this.#message.msgId, msgId, stored, queueOffset);
     if (status === "SEND_OK" || !this.#context.options.retryAnotherBrokerWhenNotStoreOK || this.#triesLeft === 0) {
       return this.#resolve(result);
@@ -187,10 +187,13 @@ export class Sending {
   /** The last error, with all of them in order as its cause. */
   #end(error: RocketMQError): void {
     if (this.#fallback) return this.#resolve(this.#fallback);
+    const { topic } = this.#message;
+    if (error.topic === undefined) {
+      error = copyOf(error, `Cannot send to topic "${topic}": ${error.message}`, { topic });
+    }
     if (this.#errors) {
       const errors = [...this.#errors, error];
-      const all = new AggregateError(errors, `${errors.length} tries failed`);
-      error = withCause(error, all);
+      error = copyOf(error, error.message, { cause: new AggregateError(errors, `${errors.length} tries failed`) });
     }
     this.#reject(error);
   }

@@ -1,5 +1,6 @@
 import { ArgumentError, ConnectError, isRocketMQError, type RocketMQError } from "../errors.ts";
 import type { Clock } from "../host.ts";
+import { Signals } from "../signals.ts";
 import { parseAddress, stripScheme } from "./address.ts";
 
 /** `ClientOptions["namesrvAddr"]` */
@@ -7,6 +8,7 @@ export type NamesrvAddr = string | readonly string[] | (() => Promise<readonly s
 
 /** One question to an address server, ms. */
 const ASK_TIMEOUT = 3_000;
+const LIST_MAX = 65_536;
 /** At the start a failure is tried again so often, after such a pause in ms. */
 const FIRST_TRIES = 3;
 const FIRST_PAUSE = 1_000;
@@ -20,13 +22,18 @@ export class AddressList {
   readonly fixed: readonly string[] | undefined;
   readonly #source: () => Promise<readonly string[]>;
   readonly #clock: Clock;
+  readonly #signals: Signals;
   readonly #fetch: typeof fetch;
   readonly #abort = new AbortController();
   /** The first question, for however many callers wait for it. */
   #asking: Promise<readonly string[]> | undefined;
 
-  constructor(source: NamesrvAddr, options: { readonly clock: Clock; readonly fetch?: typeof fetch }) {
+  constructor(
+    source: NamesrvAddr,
+    options: { readonly clock: Clock; readonly signals?: Signals; readonly fetch?: typeof fetch },
+  ) {
     this.#clock = options.clock;
+    this.#signals = options.signals ?? new Signals();
     this.#fetch = options.fetch ?? ((...args) => fetch(...args));
     if (typeof source === "function") {
       this.#source = source;
@@ -57,14 +64,13 @@ export class AddressList {
     return await new Promise((resolve, reject) => {
       const end = () => {
         timer.cancel();
-        signal?.removeEventListener("abort", aborted);
+        forget?.();
       };
-      const aborted = () => (end(), reject(signal!.reason));
       const timer = this.#clock.setTimer(
         Math.max(0, timeout),
-        () => (end(), reject(new ConnectError(`Cannot get the list of name servers within ${timeout} ms`))),
+        () => (end(), reject(new ConnectError(`Cannot get the list of name servers within ${Math.round(timeout)} ms`))),
       );
-      signal?.addEventListener("abort", aborted);
+      const forget = signal && this.#signals.listen(signal, () => (end(), reject(signal.reason)));
       asking.then((list) => (end(), resolve(list)), (error: RocketMQError) => (end(), reject(error)));
     });
   }
@@ -108,14 +114,26 @@ export class AddressList {
     this.#abort.signal.addEventListener("abort", closed);
     try {
       const response = await this.#fetch(url, { signal: abort.signal });
-      const text = await response.text();
       if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+      const text = await textOf(response, url);
       return (text.trim().split("\n", 1)[0] ?? "").split(";");
     } finally {
       timer.cancel();
       this.#abort.signal.removeEventListener("abort", closed);
     }
   }
+}
+
+/** A list is short: what is longer than 64 KiB is none, and is not read to its end. */
+async function textOf(response: Response, url: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "", length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > LIST_MAX) throw new Error(`${url} answered more than ${LIST_MAX} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** A URL with a path other than "/" is an address server; from any other the scheme is stripped. */

@@ -32,6 +32,8 @@ export class Connection {
   /** Waiting calls, counted by whoever makes them. */
   inFlight = 0;
   bytesIn = 0;
+  /** Requests of the peer that wait for a handler, and answers that wait for the socket. */
+  answersOwed = 0;
   readonly #options: ConnectionOptions;
   readonly #core: Core;
   readonly #handle: number;
@@ -110,6 +112,12 @@ export class Connection {
   sendBytes(frame: Uint8Array, done?: (error?: RocketMQError) => void): Waiting | undefined {
     if (this.#isClosed) throw lostError(this.addr);
     return this.#outbox.send(0, frame, done);
+  }
+
+  /** The same for the answer to a request of the peer, which owes it until the socket has taken it. */
+  answer(frame: Uint8Array): void {
+    this.answersOwed++;
+    this.sendBytes(frame, () => void this.answersOwed--);
   }
 
   withdraw(waiting: Waiting): void {

@@ -2,12 +2,15 @@ import { ConnectError, isRocketMQError, type RocketMQError, TimeoutError } from 
 import type { Clock, Timer } from "../host.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import type { Request, Response } from "../protocol/command.ts";
+import type { Signals } from "../signals.ts";
 import { AddressList, type NamesrvAddr } from "./address_list.ts";
 import type { InvokeOptions, Remoting } from "./remoting.ts";
 
 export interface NameServersOptions {
   readonly remoting: Pick<Remoting, "invoke" | "disconnect">;
   readonly clock: Clock;
+  /** Shared with whoever else waits for the same signals. */
+  readonly signals?: Signals;
   /** As in `ClientOptions`: "a:9876;b:9876", an array, a function, or the URL of an address server. */
   readonly source: NamesrvAddr;
   /** How often a function or an address server is asked again, ms; 120 s unless given. */
@@ -39,6 +42,7 @@ export class NameServers {
     this.#options = options;
     this.#list = new AddressList(options.source, {
       clock: options.clock,
+      ...(options.signals ? { signals: options.signals } : {}),
       ...(options.fetch ? { fetch: options.fetch } : {}),
     });
     if (this.#list.fixed) this.update(this.#list.fixed);

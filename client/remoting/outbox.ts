@@ -1,7 +1,7 @@
 import type { Core } from "../core.ts";
 import { ArgumentError, OverloadError, type RocketMQError } from "../errors.ts";
 import type { Host, Socket } from "../host.ts";
-import { encodeCommand } from "../protocol/command.ts";
+import { encodeCommand, type Request } from "../protocol/command.ts";
 import { bodyLength, type Outgoing, type ProgramRequest } from "./outgoing.ts";
 
 /** Bodies that may wait to be encoded, per connection. */
@@ -186,11 +186,13 @@ export class Outbox {
     let encoded: boolean;
     if (outgoing instanceof Uint8Array) encoded = this.#put(outgoing);
     else if ("program" in outgoing) encoded = this.#run(opaque, outgoing);
-    else {encoded = this.#put(
-        encodeCommand({ ...outgoing, opaque, flag: 0, serializeType: this.#options.serializeType }),
-      );}
+    else encoded = this.#put(this.#encoded(opaque, outgoing));
     if (encoded && done) this.#dones.push(done);
     return encoded;
+  }
+
+  #encoded(opaque: number, request: Request): Uint8Array {
+    return encodeCommand({ ...request, opaque, flag: 0, serializeType: this.#options.serializeType });
   }
 
   #hasOpen(): boolean {
@@ -300,6 +302,8 @@ export class Outbox {
   }
 
   readonly #written = (cause?: Error): void => {
+    // A socket that threw may still call back.
+    if (!this.#sealed) return;
     const segment = this.#sealed, dones = this.#sealedDones;
     this.#sealed = 0;
     this.#sealedDones = [];

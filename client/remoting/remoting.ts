@@ -9,10 +9,11 @@ import {
   type RocketMQError,
   TimeoutError,
 } from "../errors.ts";
-import type { Host } from "../host.ts";
+import type { Endpoint, Host } from "../host.ts";
 import { RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
 import { readCommand, type RemotingCommand, type Request, type Response } from "../protocol/command.ts";
 import { readHeader } from "../protocol/header.ts";
+import { Signals } from "../signals.ts";
 import { parseAddress } from "./address.ts";
 import { Calls, CALLS_MAX } from "./calls.ts";
 import { Channel } from "./channel.ts";
@@ -28,6 +29,8 @@ export type { RequestHandler } from "./requests.ts";
 export interface RemotingOptions {
   readonly host: Host;
   readonly core: Core;
+  /** Shared with whoever else waits for the same signals; of its own unless given. */
+  readonly signals?: Signals;
   /** Header kind of cold requests; hot ones have it in their programs. */
   readonly serializeType: "JSON" | "ROCKETMQ";
   /** ms */
@@ -64,6 +67,7 @@ export class Remoting {
   readonly #options: RemotingOptions;
   readonly #host: Host;
   readonly #core: Core;
+  readonly #signals: Signals;
   readonly #calls: Calls<Connection>;
   readonly #requests: Requests;
   readonly #channels = new Map<string, Channel>();
@@ -84,6 +88,7 @@ export class Remoting {
     this.#options = options;
     this.#host = options.host;
     this.#core = options.core;
+    this.#signals = options.signals ?? new Signals();
     this.#calls = new Calls<Connection>({
       clock: options.host.clock,
       expired: (slot, tick) => this.#expired(slot, tick),
@@ -115,7 +120,12 @@ export class Remoting {
         new OverloadError(`Cannot call ${addr}: ${CALLS_MAX} calls are in flight`, { addr }),
       );
     }
-    if (signal) this.#listen(slot, signal);
+    try {
+      if (signal) this.#listen(slot, signal);
+    } catch (error) {
+      this.#calls.release(slot);
+      return this.#failLater(fail, asRocketMQError(error, addr));
+    }
     this.#dispatch(slot, addr);
   }
 
@@ -161,13 +171,12 @@ export class Remoting {
       const end = () => {
         timer.cancel();
         forget();
-        signal?.removeEventListener("abort", aborted);
+        unlisten?.();
       };
       const failed = (error: RocketMQError) => (end(), reject(error));
-      const aborted = () => failed(signal!.reason);
       const forget = channel.await({ connected: (connection) => (end(), resolve(connection)), failed });
       const timer = this.#host.clock.setTimer(bounded(timeout), () => failed(this.#notConnected(addr, timeout)));
-      signal?.addEventListener("abort", aborted);
+      const unlisten = signal && this.#signals.listen(signal, () => failed(signal.reason));
     });
   }
 
@@ -253,9 +262,7 @@ export class Remoting {
   }
 
   #listen(slot: number, signal: AbortSignal): void {
-    const aborted = () => this.#fail(slot, signal.reason);
-    this.#calls.unlisten[slot] = () => signal.removeEventListener("abort", aborted);
-    signal.addEventListener("abort", aborted);
+    this.#calls.unlisten[slot] = this.#signals.listen(signal, () => this.#fail(slot, signal.reason));
   }
 
   /** The call is over; whoever ends it calls one of its two functions. */
@@ -295,14 +302,18 @@ export class Remoting {
     const { addr } = connection;
     const pulse = this.#connections.get(connection)!;
     const isDead = pulse.timedOut(tick, this.#host.clock.monotonic(), timeout, connection.bytesIn);
-    this.#fail(slot, new TimeoutError(`No answer from ${addr} within ${timeout} ms`, { addr }));
+    this.#fail(slot, new TimeoutError(`No answer from ${addr} within ${Math.round(timeout)} ms`, { addr }));
     if (isDead) connection.close(new ConnectError(`${addr} does not answer: two calls in a row timed out`, { addr }));
   }
 
   #notConnected(addr: string, timeout: number): ConnectError {
-    const last = this.#channels.get(addr)?.lastError ?? new Error(`${addr}: no connection within ${timeout} ms`);
+    const last = this.#channels.get(addr)?.lastError ??
+      new Error(`${addr}: no connection within ${Math.round(timeout)} ms`);
     const cause = last.cause instanceof AggregateError ? last.cause : new AggregateError([last], last.message);
-    return new ConnectError(`Cannot connect to ${addr} within ${timeout} ms: ${cause.message}`, { addr, cause });
+    return new ConnectError(`Cannot connect to ${addr} within ${Math.round(timeout)} ms: ${cause.message}`, {
+      addr,
+      cause,
+    });
   }
 
   #watch(now: number): void {
@@ -327,6 +338,8 @@ export class Remoting {
     const slot = calls.slotOf(frame.opaque);
     // A late answer, or one to another connection's request: its caller has been told otherwise already.
     if (slot < 0 || calls.owner[slot] !== connection) return;
+    // Nobody can answer what has not been sent.
+    if (calls.waiting[slot]?.outgoing !== undefined) return;
     if (frame.code !== ResponseCode.GO_AWAY) channel.proved(connection);
     else if (this.#goneAway(channel, connection, slot)) return;
     const settle = calls.settle[slot]!, fail = calls.fail[slot]!;
@@ -375,7 +388,7 @@ export class Remoting {
   #openChannel(addr: string): Channel {
     const channel = new Channel({
       addr,
-      endpoint: parseAddress(addr),
+      endpoint: endpointOf(addr),
       host: this.#host,
       connectTimeout: this.#options.connectTimeout,
       random: this.#options.random ?? Math.random,
@@ -447,6 +460,15 @@ function complete(frame: Frame): void {
   frame.opaque = opaque;
   frame.code = code;
   frame.flag = flag;
+}
+
+/** An address that came in a route is not the caller's fault: another broker may have a better one. */
+function endpointOf(addr: string): Endpoint {
+  try {
+    return parseAddress(addr);
+  } catch (cause) {
+    throw new ConnectError(`Cannot connect to ${JSON.stringify(addr)}: it is no address`, { addr, cause });
+  }
 }
 
 function toResponse({ code, remark = "", extFields, body, version, language }: RemotingCommand): Response {

@@ -1,4 +1,4 @@
-import { FrameError, isRocketMQError, type RocketMQError } from "../errors.ts";
+import { ConnectError, InternalError, isRocketMQError, type RocketMQError } from "../errors.ts";
 import { ONEWAY_FLAG, RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
 import { encodeCommand, type RemotingCommand, type Request } from "../protocol/command.ts";
 import type { Connection } from "./connection.ts";
@@ -8,6 +8,9 @@ export type RequestHandler = (
   request: RemotingCommand,
   addr: string,
 ) => Request | undefined | Promise<Request | undefined>;
+
+/** Requests of one connection whose answers have not left. */
+const OWED_MAX = 1_024;
 
 /** Requests from the other end of our connections, by code. */
 export class Requests {
@@ -24,16 +27,27 @@ export class Requests {
     this.#handlers.set(code, handler);
   }
 
-  /** Answers in a later turn, if the connection is still there. Never throws. */
+  /**
+   * Answers in a later turn, if the connection is still there. Never throws. A peer that asks on and on and takes no answers
+   * loses its connection.
+   */
   serve(connection: Connection, request: RemotingCommand): void {
+    if (connection.answersOwed >= OWED_MAX) {
+      const { addr } = connection;
+      return connection.close(
+        new ConnectError(`${addr} does not take the answers to its ${OWED_MAX} requests`, { addr }),
+      );
+    }
     this.#answer(connection, request).catch((error: unknown) => this.#report(wrap(error, request.code)));
   }
 
   async #answer(connection: Connection, request: RemotingCommand): Promise<void> {
+    connection.answersOwed++;
     const answer = await this.#ask(connection, request);
+    connection.answersOwed--;
     if (answer === undefined || (request.flag & ONEWAY_FLAG) !== 0 || connection.isClosed) return;
     const { opaque } = request;
-    connection.sendBytes(encodeCommand({ ...answer, opaque, flag: RESPONSE_FLAG, serializeType: this.#serializeType }));
+    connection.answer(encodeCommand({ ...answer, opaque, flag: RESPONSE_FLAG, serializeType: this.#serializeType }));
   }
 
   async #ask(connection: Connection, request: RemotingCommand): Promise<Request | undefined> {
@@ -53,5 +67,5 @@ export class Requests {
 
 function wrap(error: unknown, code: number): RocketMQError {
   if (isRocketMQError(error)) return error;
-  return new FrameError(`Cannot answer the peer's request ${code}: ${String(error)}`, { cause: error });
+  return new InternalError(`Cannot answer the peer's request ${code}: ${String(error)}`, { cause: error });
 }

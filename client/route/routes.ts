@@ -6,16 +6,21 @@ import { decodeRoute, routeRequest, type TopicRouteData } from "../protocol/rout
 import type { InvokeOptions } from "../remoting/remoting.ts";
 import type { NameServers } from "../remoting/name_servers.ts";
 import { SharedAttempt } from "../shared_attempt.ts";
+import type { Signals } from "../signals.ts";
 import { asNewTopic, isSameRoute, MASTER_ID, QueueNames, type TopicRoute, toTopicRoute } from "./topic_route.ts";
 
 export interface RoutesOptions {
   readonly nameServers: Pick<NameServers, "invoke" | "addresses">;
   readonly clock: Clock;
+  readonly signals: Signals;
   readonly requestTimeout: number;
   /** Told of each topic whose route is new or another than before. */
   readonly changed: (route: TopicRoute) => void;
   readonly onError: (error: RocketMQError) => void;
 }
+
+/** Topics that are asked for at once when all are refreshed. */
+const REFRESH_AT_ONCE = 64;
 
 /** The routes of all topics one client has met, asked for once for many callers and refreshed by `refresh`. */
 export class Routes {
@@ -98,15 +103,20 @@ export class Routes {
 
   /** Asks for every known topic again, and for those that should be known. Failures are reported; what is known stays. */
   async refresh(wanted: Iterable<string>): Promise<void> {
-    const topics = new Set([...this.#routes.keys(), ...wanted]);
-    await Promise.all([...topics].map(async (topic) => {
-      try {
-        await this.#ask(topic, topic, undefined, {});
-      } catch (error) {
-        // A topic that is not there yet is nobody's fault.
-        if (isRocketMQError(error) && error.code !== "ROCKETMQ_ROUTE") this.#options.onError(error);
-      }
-    }));
+    const topics = new Set([...this.#routes.keys(), ...wanted]).values();
+    const refreshSome = async (): Promise<void> => {
+      for (const topic of topics) await this.#refresh(topic);
+    };
+    await Promise.all(Array.from({ length: REFRESH_AT_ONCE }, refreshSome));
+  }
+
+  async #refresh(topic: string): Promise<void> {
+    try {
+      await this.#ask(topic, topic, undefined, {});
+    } catch (error) {
+      // A topic that is not there yet is nobody's fault.
+      if (isRocketMQError(error) && error.code !== "ROCKETMQ_ROUTE") this.#options.onError(error);
+    }
   }
 
   /** Asks for one topic now, for example because its broker was not where the route says. */
@@ -121,12 +131,13 @@ export class Routes {
     newQueues: number | undefined,
     options: Partial<InvokeOptions>,
   ): Promise<TopicRoute> {
-    const { clock, requestTimeout } = this.#options;
+    const { clock, signals, requestTimeout } = this.#options;
     const key = `${topic}\n${asked}`;
     let asking = this.#asking.get(key);
     if (!asking) {
       asking = new SharedAttempt(
         clock,
+        signals,
         (timeout, signal) => this.#askNow(topic, asked, newQueues, signal ? { timeout, signal } : { timeout }),
         (timeout) =>
           new TimeoutError(`Cannot get the route of topic "${topic}" within ${Math.round(timeout)} ms`, { topic }),

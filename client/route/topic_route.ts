@@ -1,3 +1,4 @@
+import { FrameError } from "../errors.ts";
 import type { MessageQueue } from "../message.ts";
 import type { TopicRouteData } from "../protocol/route.ts";
 import { PERM_READ, PERM_WRITE } from "../protocol/sys_flag.ts";
@@ -14,9 +15,14 @@ export interface TopicRoute {
 /** Broker id of the master. */
 export const MASTER_ID = 0;
 
-/** Gives equal queues the same object. */
+/** Gives equal queues of routes the same object. */
 export class QueueNames {
   readonly #queues = new Map<string, MessageQueue>();
+
+  /** For a queue that no route has named: it is not kept. */
+  known(topic: string, brokerName: string, queueId: number): MessageQueue {
+    return this.#queues.get(`${topic}\n${brokerName}\n${queueId}`) ?? Object.freeze({ topic, brokerName, queueId });
+  }
 
   of(topic: string, brokerName: string, queueId: number): MessageQueue {
     const key = `${topic}\n${brokerName}\n${queueId}`;
@@ -26,19 +32,22 @@ export class QueueNames {
   }
 }
 
-/** `MQClientInstance#topicRouteData2TopicPublishInfo` and `…SubscribeInfo`. */
+/**
+ * `MQClientInstance#topicRouteData2TopicPublishInfo` and `…SubscribeInfo`. Throws `FrameError` when there are more than 65,536
+ * queues: a route is bytes from the network.
+ */
 export function toTopicRoute(topic: string, data: TopicRouteData, names: QueueNames): TopicRoute {
   const masters = new Set(
     data.brokerDatas.filter((each) => each.brokerAddrs.has(MASTER_ID)).map((each) => each.brokerName),
   );
   const queueDatas = [...data.queueDatas].sort((one, other) => compare(one.brokerName, other.brokerName));
-  const publishQueues = data.orderTopicConf
-    ? orderedQueues(topic, data.orderTopicConf, names)
+  const written = data.orderTopicConf
+    ? orderedQueueNums(data.orderTopicConf)
     : queueDatas.filter(({ perm, brokerName }) => (perm & PERM_WRITE) !== 0 && masters.has(brokerName))
-      .flatMap(({ brokerName, writeQueueNums }) => queues(topic, brokerName, writeQueueNums, names));
-  const subscribeQueues = queueDatas.filter(({ perm }) => (perm & PERM_READ) !== 0)
-    .flatMap(({ brokerName, readQueueNums }) => queues(topic, brokerName, readQueueNums, names));
-  return { topic, data, publishQueues: unique(publishQueues), subscribeQueues: unique(subscribeQueues) };
+      .map(({ brokerName, writeQueueNums }) => [brokerName, writeQueueNums] as const);
+  const read = queueDatas.filter(({ perm }) => (perm & PERM_READ) !== 0)
+    .map(({ brokerName, readQueueNums }) => [brokerName, readQueueNums] as const);
+  return { topic, data, publishQueues: queues(topic, written, names), subscribeQueues: queues(topic, read, names) };
 }
 
 /** The route of the topic that new ones are created from, cut to the queues a new topic would get. */
@@ -68,22 +77,32 @@ function normalized({ brokerDatas, queueDatas, orderTopicConf }: TopicRouteData)
   ]);
 }
 
-/** At most so many queues are believed of one broker: a route is bytes from the network. */
+/** Queues of one topic, at all brokers together. */
 const QUEUES_MAX = 65_536;
 
-function queues(topic: string, brokerName: string, count: number, names: QueueNames): MessageQueue[] {
-  return Array.from({ length: Math.max(0, Math.min(count, QUEUES_MAX)) }, (_, id) => names.of(topic, brokerName, id));
+type QueueNums = readonly (readonly [brokerName: string, count: number])[];
+
+/** A broker that is named twice has the larger number. */
+function queues(topic: string, nums: QueueNums, names: QueueNames): readonly MessageQueue[] {
+  const counts = new Map<string, number>();
+  for (const [brokerName, count] of nums) counts.set(brokerName, Math.max(counts.get(brokerName) ?? 0, count));
+  let total = 0;
+  for (const count of counts.values()) total += count;
+  if (total > QUEUES_MAX) {
+    throw new FrameError(`The route of topic "${topic}" has ${total} queues, more than ${QUEUES_MAX}`, { topic });
+  }
+  return [...counts].flatMap(([brokerName, count]) =>
+    Array.from({ length: count }, (_, id) => names.of(topic, brokerName, id))
+  );
 }
 
 /** "brokerA:4;brokerB:2", in that order. */
-function orderedQueues(topic: string, conf: string, names: QueueNames): MessageQueue[] {
+function orderedQueueNums(conf: string): QueueNums {
   return conf.split(";").flatMap((part) => {
     const [brokerName = "", count = "0"] = part.split(":");
-    return brokerName === "" ? [] : queues(topic, brokerName, Number(count) || 0, names);
+    return brokerName === "" ? [] : [[brokerName, Math.max(0, Math.trunc(Number(count)) || 0)] as const];
   });
 }
-
-const unique = (list: readonly MessageQueue[]): readonly MessageQueue[] => [...new Set(list)];
 
 /** String order of Java and of every other member of a group: by UTF-16 code units. */
 export const compare = (one: string, other: string): number => one < other ? -1 : one > other ? 1 : 0;

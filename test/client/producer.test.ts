@@ -153,6 +153,28 @@ describe("before anything is sent", () => {
     expect(error).toBeInstanceOf(ArgumentError);
   });
 
+  test.each([
+    ["an AbortController as signal", { signal: new AbortController() }],
+    ["a signal that is none", { signal: { aborted: false, addEventListener() {} } }],
+    ["a function as options", () => 1],
+    ["a number as options", 5],
+    ["a queue without an id", { queue: { topic: TOPIC, brokerName: "a" } }],
+    ["queue id -5", { queue: { topic: TOPIC, brokerName: "a", queueId: -5 } }],
+    ["queue id 1.5", { queue: { topic: TOPIC, brokerName: "a", queueId: 1.5 } }],
+    ["queue id 2^32+1", { queue: { topic: TOPIC, brokerName: "a", queueId: 2 ** 32 + 1 } }],
+    ["queue id 1n", { queue: { topic: TOPIC, brokerName: "a", queueId: 1n } }],
+    ["a queue without a broker", { queue: { topic: TOPIC, brokerName: "", queueId: 0 } }],
+  ])("%s is refused, and nothing is left that waits", async (_, options) => {
+    using sim = new Simulation(1);
+    const producer = createProducerOn<Uint8Array>(offline(sim), { namesrvAddr: "10.0.0.1:9876", coreMemory: 2 });
+    const error = await failure(producer.send({ topic: TOPIC, body: BODY }, options as never));
+    expect(error).toBeInstanceOf(ArgumentError);
+    expect(await failure(producer.start({ signal: {} as AbortSignal }))).toBeInstanceOf(ArgumentError);
+    expect(await failure(producer.fetchPublishMessageQueues(TOPIC, { timeout: NaN }))).toBeInstanceOf(ArgumentError);
+    expect(sim.planned).toBe(0);
+    await sim.run(producer.shutdown(null as never));
+  });
+
   test("a queue of another topic is refused", async () => {
     using sim = new Simulation(1);
     const producer = createProducerOn<Uint8Array>(offline(sim), { namesrvAddr: "10.0.0.1:9876", coreMemory: 2 });
@@ -748,6 +770,19 @@ describe("deadlines", () => {
   });
 
   test(
+    "a broker whose address cannot be read is passed by: the others get the sends",
+    withBrokers({ a: {}, b: {} }, async (bench) => {
+      const { sim } = bench;
+      const [a, b] = bench.route!.brokerDatas;
+      bench.route = { ...bench.route!, brokerDatas: [{ ...a!, brokerAddrs: new Map([[0, "10.0.0.1:99999"]]) }, b!] };
+      const sender = bench.producer();
+      for (let i = 0; i < 8; i++) {
+        expect((await sim.run(sender.send({ topic: TOPIC, body: BODY }))).sendStatus).toBe("SEND_OK");
+      }
+    }),
+  );
+
+  test(
     "a broker without an address is looked for before the send fails",
     withBrokers({ a: {} }, async (bench) => {
       const { sim } = bench;
@@ -820,3 +855,14 @@ describe("deadlines", () => {
     },
   );
 });
+
+test(
+  "a send that fails on the way names its topic, whatever failed",
+  withBrokers({ a: { down: true } }, async ({ sim, producer }) => {
+    const error = await sim.run(failure(producer().send({ topic: TOPIC, body: BODY })));
+    expect(error).toBeInstanceOf(ConnectError);
+    expect(error).toMatchObject({ topic: TOPIC, message: expect.stringMatching(`^Cannot send to topic "${TOPIC}": `) });
+    expect(error.stack).toContain("ConnectError");
+    expect(Object.keys(new ConnectError("x"))).not.toContain("addr");
+  }),
+);

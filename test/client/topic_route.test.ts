@@ -87,3 +87,33 @@ test("a new topic gets as many queues as it asks for, and no more than its templ
     });
   }
 });
+
+test("a route with more than 65,536 queues in all is refused, before any of them is made", () => {
+  const many = Array.from({ length: 3_000 }, (_, i) => `broker-${i}`);
+  const brokerDatas = many.map((name) => broker(name, [0, "10.0.0.1:10911"]));
+  const made = new QueueNames();
+  let count = 0;
+  made.of = (topic, brokerName, queueId) => (count++, { topic, brokerName, queueId });
+  const routes: TopicRouteData[] = [
+    { brokerDatas: [A], queueDatas: [queues("broker-a", 65_537)] },
+    { brokerDatas, queueDatas: many.map((name) => queues(name, 2 ** 31 - 1)) },
+    { brokerDatas, queueDatas: [], orderTopicConf: many.map((name) => `${name}:65536`).join(";") },
+  ];
+  for (const route of routes) expect(() => toTopicRoute("T", route, made)).toThrow("more than 65536");
+  expect(count).toBe(0);
+});
+
+test("a broker that a route names again and again has its queues once", () => {
+  const data = Array.from({ length: 3_000 }, () => queues("broker-a", 65_536));
+  const route = toTopicRoute("T", { brokerDatas: [A], queueDatas: data }, new QueueNames());
+  expect(route.publishQueues).toHaveLength(65_536);
+  expect(route.subscribeQueues).toHaveLength(65_536);
+});
+
+test("a queue that no route has named is not kept", () => {
+  const cache = new QueueNames();
+  const unknown = cache.known("T", "broker-a", 7);
+  expect(unknown).toEqual({ topic: "T", brokerName: "broker-a", queueId: 7 });
+  expect(cache.of("T", "broker-a", 7)).not.toBe(unknown);
+  expect(cache.known("T", "broker-a", 7)).toBe(cache.of("T", "broker-a", 7));
+});

@@ -227,3 +227,31 @@ function noise(length: number): Uint8Array {
 function isEqual(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
+
+test("a timeout without end is one, and not none", async () => {
+  const topic = fresh();
+  await using producer = createProducerOn(host, { namesrvAddr: () => Promise.resolve([namesrvAddr]), codec: text });
+  expect((await producer.send({ topic, body: "x" }, { timeout: Infinity })).sendStatus).toBe("SEND_OK");
+  expect((await producer.send({ topic, body: "x" }, { timeout: Number.MAX_VALUE })).sendStatus).toBe("SEND_OK");
+});
+
+for (const [what, compression] of [["as it is", false], ["compressed", { over: 1_000 }]] as const) {
+  test(`a large body, sent ${what}, that is detached in the turn of its send harms nobody else`, async () => {
+    const topic = fresh();
+    const errors: RocketMQError[] = [];
+    const producer = createProducerOn<Uint8Array>(host, {
+      namesrvAddr,
+      codec: { encode: (body) => body, decode: (body) => body },
+      compression,
+      onError: (error) => errors.push(error),
+    });
+    await producer.send({ topic, body: Uint8Array.of(1) });
+    const body = new Uint8Array(300_000).fill(7);
+    const sending = producer.send({ topic, body }, { timeout: 2_000 }).then(() => "sent", (error) => error);
+    structuredClone(body, { transfer: [body.buffer] });
+    expect(["sent", expect.objectContaining({ retryable: expect.any(Boolean) })]).toContainEqual(await sending);
+    expect((await producer.send({ topic, body: Uint8Array.of(2) })).sendStatus).toBe("SEND_OK");
+    await producer.shutdown({ timeout: 5_000 });
+    expect(producer.stats().connections).toBe(0);
+  });
+}

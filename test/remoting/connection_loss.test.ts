@@ -144,6 +144,37 @@ test(
 );
 
 test(
+  "connection-3: a socket that throws and calls back all the same ends its calls once, and is released",
+  inWorld(109, async ({ sim, host, remoting: _, core }) => {
+    const dones: ((error?: Error) => void)[] = [];
+    const remoting = new Remoting({
+      host: {
+        ...host,
+        connect: (_endpoint, inbox) =>
+          Promise.resolve({
+            localAddress: "10.0.0.9",
+            write: (_parts, done) => {
+              dones.push(done);
+              throw new Error("destroyed");
+            },
+            close: () =>
+              host.defer(() => {
+                for (const done of dones.splice(0)) done(new Error("closed"));
+                inbox.closed();
+              }),
+          }),
+      },
+      core,
+      serializeType: "JSON",
+      connectTimeout: 1_000,
+    });
+    const error = await sim.run(outcome(remoting.invoke("10.9.9.9:1", request, { timeout: 1_000 })));
+    expect(error).toBeInstanceOf(ConnectError);
+    await sim.run(remoting.close());
+  }),
+);
+
+test(
   "connection-4: 50 requests at once to a new address share one connection",
   inWorld(107, async ({ sim, remoting, peer }) => {
     const { addr, connections } = await peer(echo);

@@ -150,3 +150,25 @@ test(
     servers.close();
   }),
 );
+
+test(
+  "connection-10: an address server that never ends its answer is not read to the end",
+  inWorld(335, async (world) => {
+    const { sim } = world;
+    let chunks = 0;
+    const endless = () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            chunks++;
+            controller.enqueue(new Uint8Array(10_000).fill(65));
+          },
+        }),
+      );
+    const servers = nameServers(world, "http://address.test/list", { fetch: () => Promise.resolve(endless()) });
+    const error = await sim.run(outcome(servers.invoke(request, { timeout: 10_000 })));
+    expect(error).toMatchObject({ code: "ROCKETMQ_CONNECT", message: expect.stringContaining("65536 bytes") });
+    expect(chunks).toBeLessThan(40);
+    servers.close();
+  }),
+);

@@ -146,6 +146,11 @@ export class Core {
     return this.#i32[(this.#control + abi.BYTES_IN_USE) >> 2]! >>> 0;
   }
 
+  /** Headers that learned shapes have read; runs through all 32 bits. */
+  get shapeHits(): number {
+    return this.#i32[(this.#control + abi.SHAPE_HITS) >> 2]! >>> 0;
+  }
+
   /** Why this core refuses to work, if it does. */
   get failure(): CoreError | undefined {
     return this.#failure;

@@ -32,6 +32,8 @@ export const CQ_HEAD = 8;
 export const CQ_TAIL = 12;
 /** u32: bytes of all blocks in use. */
 export const BYTES_IN_USE = 16;
+/** u32: headers that a learned shape has read; counts through all 32 bits. */
+export const SHAPE_HITS = 20;
 /** State of one process queue, written by every queue command: see QUEUE_*. */
 export const QUEUE_STATE = 64;
 export const SUBMISSIONS = 128;

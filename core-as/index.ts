@@ -4,6 +4,7 @@ import * as abi from "./abi";
 import { allocate } from "./allocate";
 import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
 import { crc32, initCrc } from "./crc32";
+import { initDigits } from "./ext_fields";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
@@ -18,6 +19,7 @@ import {
 import { compileProgram, encode, freeProgram, initPrograms, setClock } from "./program";
 import { walk } from "./records";
 import { appendFrame, freeSegment, openSegment, resetSegment } from "./segment";
+import { initShapes } from "./shapes";
 import { CONTROL, control as controlBlock, Submission, submissionAt } from "./shared";
 import { closeConnection, feed, openConnection, room } from "./stream";
 
@@ -104,4 +106,6 @@ function init(entry: Submission): void {
   if (entry.result < 0) return;
   initPrograms();
   initCrc();
+  initDigits();
+  initShapes();
 }

@@ -1,139 +1,205 @@
-// The scanner for JSON headers that arrive. It reads what servers write in hot answers, and is strict about it: FIELD_READ
-// is set only where JSON.parse would find the same. Whatever it cannot prove (nested values, escapes in names or in values
-// it needs, a name twice, fractions, more than 15 digits, broken bytes) leaves `fields` at 0, and TypeScript reads it.
+// JSON headers that arrive: by a learned shape, and where none fits by the scanner. It reads what servers write in hot
+// answers, and is strict about it: FIELD_READ is set only where JSON.parse would find the same. Whatever it cannot prove
+// (nested values, escapes in names or in values it needs, a name twice, fractions, more than 15 digits, broken bytes) leaves
+// `fields` at 0, and TypeScript reads it.
 //
-// No function checks that it stays before `end` with every byte: a position only moves on, loops stop at `end`, and the
-// header counts only if its last brace is exactly where it ends.
+// No function checks that it stays before `end` with every byte: a position only moves on, every member begins before `end`,
+// and the header counts only if its last brace is exactly where it ends.
+//
+// The position behind a known name, or a number of one digit, is a constant behind a branch: then what follows does not wait
+// for the bytes in between.
 
 import * as abi from "./abi";
-import { digitsFrom, enterField, fieldOf, forgetFields, integerOf } from "./ext_fields";
+import {
+  clearFields,
+  digitsFrom,
+  digitsOf,
+  enterField,
+  enterNumber,
+  integerOf,
+  NOT_AN_INTEGER,
+  placeOf,
+} from "./ext_fields";
+import { closingQuote, plainQuote, skipSpace } from "./json_text";
+import { fieldOf, knownField, knownMember, SEEN_CODE, SEEN_FLAG, SEEN_INTEGERS, SEEN_REMARK } from "./names";
+import { HOLE_BROKER_ID, HOLE_NUMBER, HOLE_OPAQUE, HOLE_OTHER, HOLE_TEXT } from "./steps";
 import { Completion } from "./shared";
+import { forgetNotes, learnShape, matchesShape, note } from "./shapes";
 
 const QUOTE: u32 = 34;
 const COMMA: u32 = 44;
 const COLON: u32 = 58;
 const MINUS: u32 = 45;
 const ZERO: u32 = 48;
-const BACKSLASH: u32 = 92;
 const OPEN: u32 = 123;
 const CLOSE: u32 = 125;
 const SPACE: u32 = 32;
 
-const CODE: u32 = 0x65646f63;
-const FLAG: u32 = 0x67616c66;
-const OPAQ: u32 = 0x7161706f;
-const UE: u32 = 0x6575;
-const REMA: u32 = 0x616d6572;
-const RK: u32 = 0x6b72;
-const EXT_FIELD: u64 = 0x646c656946747865;
-const S: u32 = 0x73;
 const NULL: u32 = 0x6c6c756e;
 const TRUE: u32 = 0x65757274;
 const FALS: u32 = 0x736c6166;
 const E: u32 = 0x65;
 
-const SEEN_CODE: u32 = 1;
-const SEEN_FLAG: u32 = 2;
-const SEEN_OPAQUE: u32 = 4;
-const SEEN_REMARK: u32 = 8;
-const SEEN_EXT_FIELDS: u32 = 16;
+/** So many digits are below 2^53. */
+const DIGITS_MOST: u32 = 15;
+const MOST_OF_15_DIGITS: u64 = 999_999_999_999_999;
+const THREE: u32 = 0xffffff;
+const QUOTE_COLON_QUOTE: u32 = 0x223a22;
+const QUOTE_COLON: u32 = 0x3a22;
+const COMMA_QUOTE: u32 = 0x222c;
+const QUOTE_COMMA_QUOTE: u32 = 0x222c22;
 
-/** SEEN_* of the header being read. */
-let seen: u32 = 0;
-/** Whether the string that was read last has an escape. */
-let hasEscape: bool = false;
-/** What `smallInteger` read. */
-let integer: i32 = 0;
-
-/** Reads a header into a cleared completion. */
+/** Reads a header into a completion. */
 export function readJsonHeader(to: Completion, at: usize, length: u32): void {
   const end = at + length;
-  seen = 0;
+  if (matchesShape(to, at, end)) return;
+  clearFields(to);
+  forgetNotes();
+  if (scan(to, at, end)) learnShape(to, at, end);
+  else clearFields(to);
+}
+
+function scan(to: Completion, at: usize, end: usize): bool {
   at = skipSpace(at, end);
-  if (load<u8>(at) == OPEN) {
-    at = members(to, at + 1, end, false);
-    if (at && skipSpace(at, end) == end) {
-      to.fields |= abi.FIELD_READ;
-      return;
-    }
-  }
-  forgetFields(to);
+  if (at >= end || load<u8>(at) != OPEN) return false;
+  to.fields = abi.FIELD_READ;
+  at = members(to, at + 1, end);
+  return at != 0 && skipSpace(at, end) == end;
 }
 
 /** Reads members up to and with the closing brace. Like all below: returns the position behind it, 0 when it gives up. */
-function members(to: Completion, at: usize, end: usize, isExt: bool): usize {
+function members(to: Completion, at: usize, end: usize): usize {
+  let seen: u32 = 0;
   at = skipSpace(at, end);
   if (load<u8>(at) == CLOSE) return at + 1;
   while (true) {
-    if (load<u8>(at) != QUOTE) return 0;
-    const name = at + 1;
-    at = closingQuote(name, end);
-    if (!at || hasEscape) return 0;
-    const length = <u32> (at - name);
-    at = skipSpace(at + 1, end);
-    if (load<u8>(at) != COLON) return 0;
-    at = skipSpace(at + 1, end);
-    at = isExt ? extMember(to, name, length, at, end) : member(to, name, length, at, end);
+    if (at >= end || load<u8>(at) != QUOTE) return 0;
+    const name = at + 1, known = knownMember(name, end), member: u32 = known & 0xffff;
+    if (seen & member) return 0;
+    seen |= member;
+    at = known ? name + (known >> 16) : plainQuote(name, end);
     if (!at) return 0;
+    if (load<u16>(at) == QUOTE_COLON && load<u8>(at, 2) > <u8> SPACE) at += 2;
+    else {
+      at = behindColon(at, end);
+      if (!at) return 0;
+    }
+    if (at >= end) return 0;
+
+    if (member & SEEN_INTEGERS) {
+      let integer = <i64> load<u8>(at) - ZERO, length: u32 = 1;
+      if (<u64> integer > 9 || <u32> load<u8>(at, 1) - ZERO <= 9) {
+        length = integerLength(at);
+        if (!length) return 0;
+        integer = <u64> integer > 9 ? integerOf(at, length) : digitsOf(at, length);
+        if (<i64> <i32> integer != integer) return 0;
+      }
+      if (member == SEEN_CODE) to.code = <i32> integer;
+      else if (member == SEEN_FLAG) to.flag = <u32> integer;
+      else {
+        to.token = <u32> integer;
+        if (integer >= 0) note(HOLE_OPAQUE, 0, at, length);
+      }
+      at += length;
+    } else {
+      if (!member) at = anyScalar(at, end);
+      else if (member == SEEN_REMARK) at = remark(to, at, end);
+      else at = load<u8>(at) == OPEN ? extFields(to, at + 1, end) : nullAt(at);
+      if (!at) return 0;
+    }
+
+    if (load<u16>(at) == COMMA_QUOTE) {
+      at++;
+      continue;
+    }
     at = skipSpace(at, end);
-    const next: u32 = load<u8>(at);
-    if (next == CLOSE) return at + 1;
-    if (next != COMMA) return 0;
+    if (load<u8>(at) == CLOSE) return at + 1;
+    if (load<u8>(at) != COMMA) return 0;
     at = skipSpace(at + 1, end);
   }
 }
 
-function extMember(to: Completion, name: usize, length: u32, at: usize, end: usize): usize {
+/** One function with the fast way through each of its parts: a call for each name and each value would take as long as they. */
+function extFields(to: Completion, at: usize, end: usize): usize {
+  let fields: u32 = 0;
+  at = skipSpace(at, end);
+  if (load<u8>(at) == CLOSE) return at + 1;
   if (load<u8>(at) != QUOTE) return 0;
-  const value = at + 1;
-  at = closingQuote(value, end);
-  if (!at) return 0;
-  const field = fieldOf(name, length);
-  if (hasEscape && field != abi.FIELD_OTHER) return 0;
-  return enterField(to, field, value, <u32> (at - value)) ? at + 1 : 0;
-}
+  while (true) {
+    if (at >= end) return 0;
+    const name = at + 1, known = knownField(name, end);
+    let field: u32 = known & 0xffff;
+    if (known) at = name + (known >> 16);
+    else {
+      at = plainQuote(name, end);
+      if (!at) return 0;
+      field = fieldOf(name, <u32> (at - name));
+    }
+    if ((load<u32>(at) & THREE) == QUOTE_COLON_QUOTE) at += 3;
+    else {
+      at = behindColon(at, end);
+      if (!at || load<u8>(at) != QUOTE) return 0;
+      at++;
+    }
+    if (at >= end) return 0;
+    if (field != abi.FIELD_OTHER && fields & field) return 0;
+    fields |= field;
 
-function member(to: Completion, name: usize, length: u32, at: usize, end: usize): usize {
-  if (length == 4) {
-    const word = load<u32>(name);
-    if (word == CODE) {
-      if (isSeen(SEEN_CODE)) return 0;
-      at = smallInteger(at);
-      to.code = integer;
-      return at;
+    let close: usize;
+    if (field == abi.FIELD_OTHER) {
+      close = plainQuote(at, end);
+      if (close) note(HOLE_OTHER, 0, at, <u32> (close - at));
+      else close = closingQuote(at, end);
+    } else if (field == abi.FIELD_TEXT) {
+      close = plainQuote(at, end);
+      if (!close || !enterField(to, field, at, <u32> (close - at))) return 0;
+      note(HOLE_TEXT, 0, at, <u32> (close - at));
+    } else {
+      const digits = load<u8>(at, 1) == QUOTE ? <u32> (<u32> load<u8>(at) - ZERO <= 9) : digitsFrom(at);
+      close = at + digits;
+      const number = digits - 1 < DIGITS_MOST && load<u8>(close) == QUOTE ? digitsOf(at, digits) : NOT_AN_INTEGER;
+      if (<u64> number <= MOST_OF_15_DIGITS) {
+        if (!enterNumber(to, field, number)) return 0;
+        note(field == abi.FIELD_BROKER_ID ? HOLE_BROKER_ID : HOLE_NUMBER, placeOf(field), at, digits);
+      } else {
+        // Below zero, or none.
+        close = plainQuote(at, end);
+        if (close && !enterField(to, field, at, <u32> (close - at))) return 0;
+      }
     }
-    if (word == FLAG) {
-      if (isSeen(SEEN_FLAG)) return 0;
-      at = smallInteger(at);
-      to.flag = integer;
-      return at;
+    if (!close) return 0;
+
+    if ((load<u32>(close) & THREE) == QUOTE_COMMA_QUOTE) {
+      at = close + 2;
+      continue;
     }
-  } else if (length == 6) {
-    const word = load<u32>(name), rest: u32 = load<u16>(name, 4);
-    if (word == OPAQ && rest == UE) {
-      if (isSeen(SEEN_OPAQUE)) return 0;
-      at = smallInteger(at);
-      to.token = integer;
-      return at;
-    }
-    if (word == REMA && rest == RK) return isSeen(SEEN_REMARK) ? 0 : remark(to, at, end);
-  } else if (length == 9 && load<u64>(name) == EXT_FIELD && load<u8>(name, 8) == S) {
-    if (isSeen(SEEN_EXT_FIELDS)) return 0;
-    return load<u8>(at) == OPEN ? members(to, at + 1, end, true) : nullAt(at);
+    at = close + 1;
+    if (load<u8>(at) <= SPACE) at = skipSpace(at, end);
+    if (load<u8>(at) == CLOSE) break;
+    if (load<u8>(at) != COMMA) return 0;
+    at = skipSpace(at + 1, end);
+    if (load<u8>(at) != QUOTE) return 0;
   }
-  return anyScalar(at, end);
+  to.fields |= fields;
+  return at + 1;
 }
 
-/** Notes that a name was there; true when it was there before. */
-function isSeen(name: u32): bool {
-  const again = (seen & name) != 0;
-  seen |= name;
-  return again;
+/** Behind the colon and the spaces that follow a name's closing quote; 0 when there is no colon. */
+function behindColon(quote: usize, end: usize): usize {
+  let at = quote + 1;
+  if (load<u8>(at) != COLON) {
+    at = skipSpace(at, end);
+    if (load<u8>(at) != COLON) return 0;
+  }
+  at++;
+  return load<u8>(at) > <u8> SPACE ? at : skipSpace(at, end);
 }
 
 function remark(to: Completion, at: usize, end: usize): usize {
   if (load<u8>(at) != QUOTE) return nullAt(at);
-  const close = closingQuote(at + 1, end);
+  let close = plainQuote(at + 1, end);
+  if (close) note(HOLE_OTHER, 0, at + 1, <u32> (close - at - 1));
+  else close = closingQuote(at + 1, end);
   if (!close) return 0;
   if (close > at + 1) to.fields |= abi.FIELD_REMARK;
   return close + 1;
@@ -142,10 +208,13 @@ function remark(to: Completion, at: usize, end: usize): usize {
 function anyScalar(at: usize, end: usize): usize {
   const first: u32 = load<u8>(at);
   if (first == QUOTE) {
-    at = closingQuote(at + 1, end);
-    return at ? at + 1 : 0;
+    const close = closingQuote(at + 1, end);
+    return close ? close + 1 : 0;
   }
-  if (first == MINUS || first - ZERO <= 9) return behindInteger(at);
+  if (first == MINUS || first - ZERO <= 9) {
+    const length = integerLength(at);
+    return length ? at + length : 0;
+  }
   const word = load<u32>(at);
   if (word == NULL || word == TRUE) return at + 4;
   return word == FALS && load<u8>(at, 4) == E ? at + 5 : 0;
@@ -155,83 +224,9 @@ function nullAt(at: usize): usize {
   return load<u32>(at) == NULL ? at + 4 : 0;
 }
 
-/** An integer of 32 bits, left in `integer`. */
-function smallInteger(at: usize): usize {
-  const end = behindInteger(at);
-  if (!end) return 0;
-  const value = integerOf(at, <u32> (end - at));
-  integer = <i32> value;
-  return <i64> integer == value ? end : 0;
-}
-
-/** Behind an integer as JSON writes it, of at most 15 digits. What follows it is judged by the caller. */
-function behindInteger(at: usize): usize {
-  at += <usize> (load<u8>(at) == MINUS);
-  const digits = digitsFrom(at);
-  if (!digits || digits > 15) return 0;
-  return load<u8>(at) == ZERO && digits > 1 ? 0 : at + digits;
-}
-
-function skipSpace(at: usize, end: usize): usize {
-  for (; at < end; at++) {
-    const byte: u32 = load<u8>(at);
-    if (byte > SPACE || !isSpace(byte)) break;
-  }
-  return at;
-}
-
-function isSpace(byte: u32): bool {
-  return byte == 32 || byte == 10 || byte == 13 || byte == 9;
-}
-
-/** Where the string that starts at `at` has its closing quote; 0 when it has none before `end` or is not well formed. */
-function closingQuote(at: usize, end: usize): usize {
-  hasEscape = false;
-  while (at < end) {
-    const block = v128.load(at);
-    const stops = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(block, i8x16.splat(<i8> QUOTE)), i8x16.eq(block, i8x16.splat(<i8> BACKSLASH))),
-        i8x16.lt_u(block, i8x16.splat(<i8> SPACE)),
-      ),
-    );
-    if (!stops) {
-      at += 16;
-      continue;
-    }
-    at += ctz(stops);
-    if (at >= end) return 0;
-    const stop: u32 = load<u8>(at);
-    if (stop == QUOTE) return at;
-    if (stop != BACKSLASH) return 0;
-    hasEscape = true;
-    const length = escapeLength(at);
-    if (!length) return 0;
-    at += length;
-  }
-  return 0;
-}
-
-/** How long the escape at a backslash is; 0 when JSON has none like it. */
-function escapeLength(at: usize): usize {
-  switch (load<u8>(at, 1)) {
-    case 0x22: // "
-    case 0x5c: // \
-    case 0x2f: // /
-    case 0x62: // b
-    case 0x66: // f
-    case 0x6e: // n
-    case 0x72: // r
-    case 0x74: // t
-      return 2;
-    case 0x75: // u
-      for (let i: usize = 2; i < 6; i++) if (!isHexDigit(load<u8>(at + i))) return 0;
-      return 6;
-    default:
-      return 0;
-  }
-}
-
-function isHexDigit(byte: u32): bool {
-  return byte - ZERO <= 9 || (byte | 32) - 97 <= 5;
+/** How long an integer is, as JSON writes it, of at most 15 digits; 0 when it is none. What follows it is not looked at. */
+function integerLength(at: usize): u32 {
+  const sign = <u32> (load<u8>(at) == MINUS), digits = digitsFrom(at + sign);
+  if (digits - 1 >= DIGITS_MOST) return 0;
+  return load<u8>(at + sign) == ZERO && digits > 1 ? 0 : sign + digits;
 }

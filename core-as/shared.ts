@@ -20,7 +20,7 @@ export class Submission {
   result: i32;
 }
 
-/** One whole frame; only `OP_FEED` makes it. The host reads it at `cqTail`. Cleared before it is filled. */
+/** One whole frame; only `OP_FEED` makes it. The host reads it at `cqTail`. */
 @unmanaged
 export class Completion {
   token: u32;
@@ -51,6 +51,7 @@ export class Control {
   /** Written by the host. */
   cqTail: u32;
   bytesInUse: u32;
+  shapeHits: u32;
 }
 
 const CONTROL_SIZE: usize = abi.CONTROL_SIZE;
@@ -82,14 +83,10 @@ export function completionsAreFull(): bool {
   return control().cqHead - control().cqTail >= COMPLETION_ENTRIES;
 }
 
-/** The next free completion, cleared. It is the host's after `publishCompletion`. */
+/** The next free completion; whoever fills it writes all of it. It is the host's after `publishCompletion`. */
 export function nextCompletion(): Completion {
-  const at = CONTROL + abi.COMPLETIONS + (control().cqHead & (COMPLETION_ENTRIES - 1)) * offsetof<Completion>();
-  v128.store(at, i64x2.splat(0));
-  v128.store(at, i64x2.splat(0), 16);
-  v128.store(at, i64x2.splat(0), 32);
-  v128.store(at, i64x2.splat(0), 48);
-  return changetype<Completion>(at);
+  const index = control().cqHead & (COMPLETION_ENTRIES - 1);
+  return changetype<Completion>(CONTROL + abi.COMPLETIONS + index * offsetof<Completion>());
 }
 
 export function publishCompletion(): void {
@@ -141,6 +138,7 @@ if (offsetof<Control>("sqTail") != abi.SQ_TAIL) ERROR("Control.sqTail moved");
 if (offsetof<Control>("cqHead") != abi.CQ_HEAD) ERROR("Control.cqHead moved");
 if (offsetof<Control>("cqTail") != abi.CQ_TAIL) ERROR("Control.cqTail moved");
 if (offsetof<Control>("bytesInUse") != abi.BYTES_IN_USE) ERROR("Control.bytesInUse moved");
+if (offsetof<Control>("shapeHits") != abi.SHAPE_HITS) ERROR("Control.shapeHits moved");
 if (<i32> offsetof<Control>() > abi.QUEUE_STATE) ERROR("Control reaches into QUEUE_STATE");
 if (abi.QUEUE_STATE + abi.QUEUE_STATE_SIZE > abi.SUBMISSIONS) ERROR("QUEUE_STATE reaches into the submissions");
 

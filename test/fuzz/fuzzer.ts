@@ -2,6 +2,7 @@ import { Core, type Frame } from "../../client/core.ts";
 import { FrameError } from "../../client/errors.ts";
 import * as abi from "../../core-as/abi.ts";
 import { coreModule } from "../support/core.ts";
+import { AnswerFuzzer, type NearCounts } from "./answers.ts";
 import { type Case, type CaseKind, caseOf } from "./cases.ts";
 import { CommandFuzzer } from "./commands.ts";
 import { checkHeader } from "./header_check.ts";
@@ -43,7 +44,7 @@ const CLOSE_EVERY = 4096;
 export class Fuzzer {
   readonly counts: Counts = {
     cases: 0,
-    kinds: { vector: 0, header: 0, records: 0, garbage: 0, commands: 0 },
+    kinds: { vector: 0, header: 0, records: 0, answers: 0, garbage: 0, commands: 0 },
     walked: 0,
     records: 0,
     frames: 0,
@@ -54,6 +55,7 @@ export class Fuzzer {
   readonly #vectors: VectorFrames;
   readonly #core = new Core(coreModule, 16);
   readonly #commands = new CommandFuzzer();
+  readonly #answers: AnswerFuzzer;
   readonly #start = this.#core.bytesInUse;
   #closed = -1;
   #connection = this.#core.openConnection();
@@ -62,6 +64,7 @@ export class Fuzzer {
   constructor(seed: number, vectors: VectorFrames) {
     this.#seed = seed;
     this.#vectors = vectors;
+    this.#answers = new AnswerFuzzer(vectors.answers);
   }
 
   /** Throws a `Finding`. */
@@ -71,11 +74,17 @@ export class Fuzzer {
     this.counts.kinds[one.kind]++;
     try {
       if (one.kind === "commands") this.#commands.run(one.random);
+      else if (one.kind === "answers") this.#answers.run(one.random);
       else this.#feed(one);
       if (this.counts.cases % CLOSE_EVERY === 0) this.checkBytesInUse();
     } catch (cause) {
       throw new Finding(index, one, cause);
     }
+  }
+
+  /** How many headers were nearly like right answers, and how many of them a learned shape has read. */
+  get near(): Readonly<NearCounts> {
+    return this.#answers.counts;
   }
 
   /** Bytes in use with everything closed: at the start, and when last looked at. */

@@ -118,16 +118,17 @@ function describe(error: unknown, seed: number): string[] {
   ];
 }
 
-function summary({ counts, bytesInUse }: Fuzzer, seconds: number, isGood: boolean): string[] {
+function summary({ counts, near: { near, nearHits }, bytesInUse }: Fuzzer, seconds: number, isGood: boolean): string[] {
   const { cases, kinds, walked, records, frames, read, refused } = counts;
   const share = (count: number) => `${(count / cases * 100).toFixed(1)} %`;
   return [
     `cases                 ${cases} in ${seconds.toFixed(1)} s, ${Math.round(cases / seconds)} a second`,
     `mutations of vectors  ${share(kinds.vector)}`,
     `generated             headers ${share(kinds.header)}, records ${share(kinds.records)}, ` +
-    `garbage ${share(kinds.garbage)}, commands ${share(kinds.commands)}`,
+    `answers ${share(kinds.answers)}, garbage ${share(kinds.garbage)}, commands ${share(kinds.commands)}`,
     `reached the walk      ${share(walked)}, ${records} records`,
     `frames                ${frames}, ${read} headers read by the core, ${share(refused)} of the cases refused`,
+    `near right answers    ${near} headers, ${(nearHits / near * 100).toFixed(1)} % read by a learned shape`,
     `core bytes in use     ${bytesInUse.join(" at the start, ")} at the end`,
     isGood ? "no fault found" : "A FAULT WAS FOUND",
   ];

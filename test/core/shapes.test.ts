@@ -217,6 +217,9 @@ describe("learned shapes", () => {
     expect(pair.read(SEND, BINARY_KIND)).toBe(false);
     for (const isHit of [false, true]) expect(pair.read(SEND32, BINARY_KIND)).toBe(isHit);
     expect(pair.read(SEND32, JSON_KIND)).toBe(false);
+    // Nothing but a literal.
+    for (const isHit of [false, true]) expect(pair.read('{"code":0}')).toBe(isHit);
+    expect(pair.read('{"code":0}', BINARY_KIND)).toBe(false);
   });
 
   test("eight shapes are kept; a ninth takes the place of the one that was learned first", () => {

@@ -238,8 +238,12 @@ describe("learned shapes", () => {
     const pair = new Pair();
     const header = (kind: number) => `{"kind${kind}":null,"opaque":${kind}}`;
     const long = `{"kind0":null,"opaque":1,"x":"${"x".repeat(2_000)}"}`;
-    const values = Array.from({ length: 49 }, (_, index) => `"x${"x".repeat(index)}":"v1"`).join();
-    const many = `{"opaque":2,"extFields":{${values}}}`;
+    const withValues = (count: number) =>
+      `{"opaque":2,"extFields":{${Array.from({ length: count }, (_, index) => `"x${index}":"v1"`).join()}}}`;
+    // 48 with the opaque, then one more.
+    const most = new Pair(), many = withValues(48);
+    for (const isHit of [false, true]) expect(most.read(withValues(47))).toBe(isHit);
+    for (let times = 0; times < 2; times++) expect(most.read(many)).toBe(false);
     for (let kind = 0; kind < 8; kind++) pair.read(header(kind));
     for (let rounds = 0; rounds < 6; rounds++) for (let kind = 0; kind < 8; kind++) pair.read(header(kind));
     // The place of kind 0 is next: its steps are overwritten.

@@ -63,6 +63,13 @@ describe("JSON headers", () => {
     ["an escape in a value nobody needs", '{"extFields":{"transactionId":"a\\"b"}}'],
     ["an empty remark", '{"remark":""}'],
     ["a name of more than 16 bytes that is unknown", '{"extFields":{"suggestWhichBrokerIdOfAnother":"x"}}'],
+    [
+      "names that begin like known ones",
+      '{"codes":1,"flags":2,"opaques":3,"remarks":"x","extFieldss":null,"languages":"x","versions":1,' +
+      '"serializeTypeCurrentRPCs":"x","extFields":{"queueIds":"x","queueOffsets":"x","msgIds":"x","nextBeginOffsets":"x",' +
+      '"minOffsets":"x","maxOffsets":"x","offsets":"x","TRACE_ONS":"x","MSG_REGIONS":"x","transactionIds":"x",' +
+      '"suggestWhichBrokerIds":"x"}}',
+    ],
     ["the longest msgId", `{"extFields":{"msgId":"${"m".repeat(65535)}"}}`],
     ["leading zeroes in a text", '{"extFields":{"queueId":"007"}}'],
   ])("%s is read", (_, header) => {

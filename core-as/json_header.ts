@@ -20,7 +20,7 @@ import {
   NOT_AN_INTEGER,
   placeOf,
 } from "./ext_fields";
-import { closingQuote, plainQuote, skipSpace } from "./json_text";
+import { closingQuote, plainBytes, plainQuote, skipSpace } from "./json_text";
 import { fieldOf, knownField, knownMember, SEEN_CODE, SEEN_FLAG, SEEN_INTEGERS, SEEN_REMARK } from "./names";
 import { HOLE_BROKER_ID, HOLE_NUMBER, HOLE_OPAQUE, HOLE_OTHER, HOLE_TEXT } from "./steps";
 import { Completion } from "./shared";
@@ -147,7 +147,8 @@ function extFields(to: Completion, at: usize, end: usize): usize {
 
     let close: usize;
     if (field == abi.FIELD_OTHER) {
-      close = plainQuote(at, end);
+      close = at + plainBytes(at);
+      if (close >= end || load<u8>(close) != QUOTE) close = plainQuote(at, end);
       if (close) note(HOLE_OTHER, 0, at, <u32> (close - at));
       else close = closingQuote(at, end);
     } else if (field == abi.FIELD_TEXT) {
@@ -208,7 +209,8 @@ function remark(to: Completion, at: usize, end: usize): usize {
 function anyScalar(at: usize, end: usize): usize {
   const first: u32 = load<u8>(at);
   if (first == QUOTE) {
-    const close = closingQuote(at + 1, end);
+    let close = at + 1 + plainBytes(at + 1);
+    if (close >= end || load<u8>(close) != QUOTE) close = closingQuote(at + 1, end);
     return close ? close + 1 : 0;
   }
   if (first == MINUS || first - ZERO <= 9) {

@@ -19,6 +19,11 @@ function isSpace(byte: u32): bool {
   return byte == 32 || byte == 10 || byte == 13 || byte == 9;
 }
 
+/** How many of the next bytes are plain text, at most 16. */
+export function plainBytes(at: usize): u32 {
+  return ctz(i8x16.bitmask(stopsIn(at)) | 0x10000);
+}
+
 /** Where the text that starts at `at` has its closing quote; 0 when anything else ends it before that, or `end` does. */
 export function plainQuote(at: usize, end: usize): usize {
   for (; at < end; at += 16) {

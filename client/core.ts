@@ -33,6 +33,8 @@ const decoder = new TextDecoder();
 /** Longer texts go through `encodeInto`, shorter ones through a loop. */
 const SHORT_TEXT = 32;
 const SPILL_FIRST = 262_144;
+/** The core counts what comes out of LZ4 frames up to here. */
+const LZ4_MAX = 2 ** 30;
 
 /**
  * One whole frame, lent to a sink. `fields` says what the core understood of the header: FIELD_READ not set means that
@@ -430,6 +432,46 @@ export class Core {
     return crc;
   }
 
+  // ── LZ4 frames ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * What LZ4 frames hold. Throws `FrameError` when the bytes are no LZ4 frames, do not match their checksums, or hold more
+   * than `maxLength` bytes.
+   */
+  inflateLz4(bytes: Uint8Array, maxLength: number): Uint8Array {
+    const parts: Uint8Array[] = [];
+    this.#must(abi.OP_LZ4_READ_BEGIN, 0, 0, 0, Math.min(maxLength, LZ4_MAX));
+    for (let from = 0, isDone = false; !isDone;) {
+      const part = bytes.subarray(from, from + this.#answerToken());
+      this.#u8.set(part, this.#answerHandle());
+      from += part.length;
+      const result = this.#command(abi.OP_LZ4_READ, 0, 0, part.length, 0, from === bytes.length ? abi.LZ4_LAST : 0);
+      if (result === abi.E_BAD_LZ4) throw new FrameError("A body that says it is LZ4 is not, or is damaged");
+      if (result === abi.E_LZ4_TOO_LONG) {
+        throw new FrameError(`A body that was compressed with LZ4 has more than ${maxLength} bytes`);
+      }
+      this.#check(abi.OP_LZ4_READ, result);
+      isDone = result === abi.LZ4_DONE;
+      if (this.#answerLength() > 0) parts.push(this.#answerBytes());
+    }
+    return parts.length === 1 ? parts[0]! : joined(parts);
+  }
+
+  /** An LZ4 frame that holds `bytes`; `options` are LZ4_* of `core-as/abi.ts`. */
+  deflateLz4(bytes: Uint8Array, options = 0): Uint8Array {
+    this.#must(abi.OP_LZ4_WRITE_BEGIN, 0, 0, 0, bytes.length, options);
+    const parts = [this.#answerBytes()];
+    for (let from = 0; from < bytes.length; from += abi.ARGUMENT_BYTES) {
+      const part = bytes.subarray(from, from + abi.ARGUMENT_BYTES);
+      this.#u8.set(part, this.#control + abi.ARGUMENT_TEXT);
+      this.#must(abi.OP_LZ4_WRITE, 0, 0, part.length);
+      parts.push(this.#answerBytes());
+    }
+    this.#must(abi.OP_LZ4_WRITE_END);
+    parts.push(this.#answerBytes());
+    return joined(parts);
+  }
+
   // ── blocks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Address of a block of at least `length` bytes, 0 when none is free. */
@@ -610,6 +652,20 @@ export class Core {
     return i32[word + (abi.SUBMISSION_RESULT >> 2)]!;
   }
 
+  #answerHandle(): number {
+    return this.#i32[(this.#entry + abi.SUBMISSION_HANDLE) >> 2]!;
+  }
+
+  #answerToken(): number {
+    return this.#i32[(this.#entry + abi.SUBMISSION_TOKEN) >> 2]!;
+  }
+
+  /** A copy of the bytes that the answer names. */
+  #answerBytes(): Uint8Array {
+    const ptr = this.#answerPtr();
+    return this.#u8.slice(ptr, ptr + this.#answerLength());
+  }
+
   #answerPtr(): number {
     return this.#i32[(this.#entry + abi.SUBMISSION_PTR) >> 2]!;
   }
@@ -626,6 +682,17 @@ export class Core {
 function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;
   bytes[at + 1] = value >> 8;
+}
+
+/** All parts, one behind the other. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** Short ASCII text; anything else through the decoder. */

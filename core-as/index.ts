@@ -4,6 +4,9 @@ import * as abi from "./abi";
 import { allocate } from "./allocate";
 import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
 import { crc32, initCrc } from "./crc32";
+import { beginReading, readLz4 } from "./lz4";
+import { initLz4 } from "./lz4_block";
+import { beginWriting, endWriting, writeLz4 } from "./lz4_encode";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
@@ -93,6 +96,16 @@ function run(entry: Submission): void {
       return clearQueue(entry);
     case abi.OP_ALLOCATE:
       return allocate(entry);
+    case abi.OP_LZ4_READ_BEGIN:
+      return beginReading(entry);
+    case abi.OP_LZ4_READ:
+      return readLz4(entry);
+    case abi.OP_LZ4_WRITE_BEGIN:
+      return beginWriting(entry);
+    case abi.OP_LZ4_WRITE:
+      return writeLz4(entry);
+    case abi.OP_LZ4_WRITE_END:
+      return endWriting(entry);
     default:
       entry.result = abi.E_UNKNOWN_OPCODE;
   }
@@ -104,4 +117,5 @@ function init(entry: Submission): void {
   if (entry.result < 0) return;
   initPrograms();
   initCrc();
+  initLz4();
 }

@@ -71,7 +71,10 @@ export interface ProducerOptions<T> extends ClientOptions {
   maxMessageSize?: number;
   /** Queues of a topic that a send creates. Default 4. */
   defaultTopicQueueNums?: number;
-  /** ZLIB, level 5, for bodies from 4096 bytes on. */
+  /**
+   * ZLIB, level 5, for bodies from 4096 bytes on. LZ4 has no levels. ZSTD needs a runtime that has it: Node from 22.15 on,
+   * Deno, Bun; elsewhere `send` rejects with `UnsupportedError`. Consumers before 4.9.4 read only ZLIB.
+   */
   compression?: { type?: "ZLIB" | "LZ4" | "ZSTD"; level?: number; over?: number } | false;
   /** Further response codes that are worth another broker. */
   retryResponseCodes?: readonly number[];
@@ -138,7 +141,9 @@ export interface ResolvedProducerOptions<T> {
   readonly maxMessageSize: number;
   readonly defaultTopicQueueNums: number;
   /** Bodies from `over` bytes on are compressed; undefined: none. */
-  readonly compression: { readonly level: number; readonly over: number } | undefined;
+  readonly compression:
+    | { readonly type: "ZLIB" | "LZ4" | "ZSTD"; readonly level: number; readonly over: number }
+    | undefined;
   readonly retryResponseCodes: readonly number[];
 }
 
@@ -318,8 +323,8 @@ function resolveCompression(
   if (type !== "ZLIB" && type !== "LZ4" && type !== "ZSTD") {
     throw new ArgumentError(`compression.type must be "ZLIB", "LZ4" or "ZSTD", got ${show(type)}`);
   }
-  if (type !== "ZLIB") throw new UnsupportedError(`Cannot compress with ${show(type)} yet: only "ZLIB"`);
   return {
+    type,
     level: whole("compression.level", level, 5, 0, 9),
     over: whole("compression.over", over, 4_096, 0),
   };

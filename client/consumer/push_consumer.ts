@@ -67,7 +67,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.options = options;
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
-    this.reading = { host: instance.host, codec: options.codec, maxBodyBytes: BODY_MAX };
+    this.reading = { host: instance.host, core: instance.core, codec: options.codec, maxBodyBytes: BODY_MAX };
     this.#consuming = new ConsumeConcurrently(
       instance,
       options,

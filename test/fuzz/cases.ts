@@ -6,9 +6,9 @@ import { concat, frameBytes } from "../support/frames.ts";
 import { randomBinaryHeader, randomJsonHeader } from "./headers.ts";
 import type { VectorFrames } from "./vectors.ts";
 
-export type CaseKind = "vector" | "header" | "records" | "garbage" | "commands";
+export type CaseKind = "vector" | "header" | "records" | "garbage" | "lz4" | "commands";
 
-/** Bytes for a connection, and where they are cut. A case of commands has none: its random numbers decide everything. */
+/** Bytes for a connection, and where they are cut. A case of LZ4 or of commands has none: its random numbers decide everything. */
 export interface Case {
   readonly kind: CaseKind;
   readonly bytes: Uint8Array;
@@ -30,7 +30,8 @@ function kindOf(percent: number): CaseKind {
   if (percent < 60) return "vector";
   if (percent < 74) return "header";
   if (percent < 88) return "records";
-  return percent < 95 ? "garbage" : "commands";
+  if (percent < 93) return "garbage";
+  return percent < 96 ? "lz4" : "commands";
 }
 
 function bytesOf(kind: CaseKind, random: Random, vectors: VectorFrames): Uint8Array {

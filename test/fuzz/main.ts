@@ -125,7 +125,7 @@ function summary({ counts, bytesInUse }: Fuzzer, seconds: number, isGood: boolea
     `cases                 ${cases} in ${seconds.toFixed(1)} s, ${Math.round(cases / seconds)} a second`,
     `mutations of vectors  ${share(kinds.vector)}`,
     `generated             headers ${share(kinds.header)}, records ${share(kinds.records)}, ` +
-    `garbage ${share(kinds.garbage)}, commands ${share(kinds.commands)}`,
+    `garbage ${share(kinds.garbage)}, LZ4 ${share(kinds.lz4)}, commands ${share(kinds.commands)}`,
     `reached the walk      ${share(walked)}, ${records} records`,
     `frames                ${frames}, ${read} headers read by the core, ${share(refused)} of the cases refused`,
     `core bytes in use     ${bytesInUse.join(" at the start, ")} at the end`,

@@ -573,18 +573,67 @@ export class Core {
     if (!this.#failure) this.#must(abi.OP_QUEUE_CLEAR, queue);
   }
 
-  /** Which neighbours in order are client `index`'s: the first queue's index and their number. */
-  allocate(
-    strategy: number,
-    queues: number,
-    clients: number,
-    index: number,
-  ): { readonly start: number; readonly count: number } {
+  // ── allocation of queues ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Which of `queues` queues in order are client `index`'s, by a STRATEGY_* that only counts. */
+  allocate(strategy: number, queues: number, clients: number, index: number): number[] {
     this.#must(abi.OP_ALLOCATE, queues, 0, clients, 0, strategy, index);
-    return { start: this.#answerPtr(), count: this.#answerLength() };
+    const first = this.#answerPtr(), step = this.#answerToken(), further = this.#answerValue();
+    const share = Array.from({ length: this.#answerLength() }, (_, k) => first + k * step);
+    if (further >= 0) share.push(further);
+    return share;
+  }
+
+  /**
+   * Which of the queues are the client's, by a hash ring on which every client has `nodes` places (1 to 1000); one that is
+   * listed twice has twice as many. Throws `ArgumentError` when a text is longer than 64 KiB.
+   */
+  allocateByHash(clientId: string, queues: readonly string[], clientIds: readonly string[], nodes: number): number[] {
+    const share: number[] = [];
+    for (let from = 0; from < queues.length; from += abi.RING_QUEUES) {
+      this.#ringQueues(queues.slice(from, from + abi.RING_QUEUES));
+      this.#ringClients(clientId, clientIds, nodes);
+      const count = this.#must(abi.OP_RING_SHARE), at = (this.#control + abi.ARGUMENT_TEXT) >> 2;
+      for (let k = 0; k < count; k++) share.push(from + this.#i32[at + k]!);
+    }
+    return share;
+  }
+
+  #ringQueues(queues: readonly string[]): void {
+    for (let from = 0, count = 0; from < queues.length; from += count) {
+      count = this.#writeSome(queues, from);
+      this.#must(abi.OP_RING_QUEUES, from, 0, 0, 0, count);
+    }
+  }
+
+  #ringClients(clientId: string, clientIds: readonly string[], nodes: number): void {
+    let waiting = clientIds;
+    for (let number = 0; waiting.length > 0; number += nodes) {
+      const ids = [...new Set(waiting)], asking = ids.indexOf(clientId);
+      for (let from = 0, count = 0; from < ids.length; from += count) {
+        count = this.#writeSome(ids, from);
+        this.#must(abi.OP_RING_CLIENTS, number, 0, nodes, 0, count, asking - from);
+      }
+      const listed = new Set<string>();
+      waiting = waiting.filter((id) => listed.has(id) || !listed.add(id));
+    }
   }
 
   // ── the one door ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Writes texts as arguments, from `from` on, as many as go in one command. Returns how many those are, at least one. */
+  #writeSome(texts: readonly string[], from: number): number {
+    const lengths = (this.#control + abi.ARGUMENT_LENGTHS) >> 2, start = this.#control + abi.ARGUMENT_TEXT;
+    const limit = start + abi.ARGUMENT_BYTES, most = Math.min(texts.length - from, abi.ARGUMENTS_MAX);
+    for (let at = start, count = 0;; count++) {
+      const text = texts[from + count];
+      // A unit of UTF-16 has at most three bytes in UTF-8.
+      if (text === undefined || count === most || (count > 0 && at + text.length * 3 > limit)) return count;
+      const end = this.#writeText(text, at, limit);
+      this.#i32[lengths + count] = end - at;
+      at = end;
+    }
+  }
 
   #writeText(text: string, at: number, limit: number): number {
     const u8 = this.#u8;

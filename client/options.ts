@@ -1,3 +1,4 @@
+import { type AllocateStrategy, checkStrategy } from "./allocate.ts";
 import { bytes, type Codec } from "./body_codec.ts";
 import { CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX } from "./core.ts";
 import { ArgumentError, type RocketMQError, UnsupportedError } from "./errors.ts";
@@ -94,8 +95,8 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   messageModel?: "CLUSTERING" | "BROADCASTING";
   /** Where a group begins that has no offset. Default "CONSUME_FROM_LAST_OFFSET". */
   consumeFromWhere?: ConsumeFromWhere;
-  /** Only "AVG" so far. */
-  allocateMessageQueueStrategy?: "AVG";
+  /** Which queues this member of the group takes; the same for all members. Default "AVG". */
+  allocateMessageQueueStrategy?: AllocateStrategy;
   /** Handlers running at once. Default 20. */
   concurrency?: number;
   /** Default 32, at most 1024. */
@@ -152,6 +153,7 @@ export interface ResolvedPushConsumerOptions<T> {
   readonly codec: Codec<T>;
   readonly subscriptions: Readonly<Record<string, string>>;
   readonly consumeFromWhere: ConsumeFromWhere;
+  readonly allocateMessageQueueStrategy: AllocateStrategy;
   readonly concurrency: number;
   readonly pullBatchSize: number;
   readonly pullThresholdForQueue: number;
@@ -334,6 +336,7 @@ export function resolvePushConsumerOptions<T>(
   options: Omit<PushConsumerOptions<T>, keyof ClientOptions>,
 ): ResolvedPushConsumerOptions<T> {
   const { consumerGroup, codec = bytes as Codec<unknown> as Codec<T>, messageModel = "CLUSTERING" } = options;
+  const { allocateMessageQueueStrategy: strategy = "AVG" } = options;
   checkGroup(consumerGroup);
   if (consumerGroup === DEFAULT_CONSUMER_GROUP) {
     throw new ArgumentError(`consumerGroup must not be "${DEFAULT_CONSUMER_GROUP}": choose one of your own`);
@@ -343,10 +346,6 @@ export function resolvePushConsumerOptions<T>(
   }
   if (messageModel !== "CLUSTERING") {
     throw new UnsupportedError(`messageModel ${show(messageModel)} is not supported yet`);
-  }
-  const { allocateMessageQueueStrategy: strategy = "AVG" } = options;
-  if (strategy !== "AVG") {
-    throw new UnsupportedError(`allocateMessageQueueStrategy ${show(strategy)} is not supported yet`);
   }
   const maxReconsumeTimes = whole("maxReconsumeTimes", options.maxReconsumeTimes, -1, -1);
   return {
@@ -358,6 +357,7 @@ export function resolvePushConsumerOptions<T>(
       ) => [topic, tagExpression(topic, selector)]),
     ),
     consumeFromWhere: resolveFromWhere(options.consumeFromWhere),
+    allocateMessageQueueStrategy: checkStrategy(strategy),
     concurrency: whole("concurrency", options.concurrency, 20, 1, 65_535),
     pullBatchSize: whole("pullBatchSize", options.pullBatchSize, 32, 1, 1_024),
     pullThresholdForQueue: whole("pullThresholdForQueue", options.pullThresholdForQueue, 1_000, 1, 65_535),

@@ -153,7 +153,10 @@ export const OP_QUEUE_REMOVE = 23;
 export const OP_QUEUE_STATE = 24;
 /** handle. Forgets everything in it, also the highest offset. */
 export const OP_QUEUE_CLEAR = 25;
-/** flags: STRATEGY_*, handle: queues, len: clients, token: own index → ptr: first queue, len: count. */
+/**
+ * flags: STRATEGY_*, handle: queues, len: clients, token: own index → ptr: first queue, len: count, token: from one to the
+ * next, value: one further queue, -1: none.
+ */
 export const OP_ALLOCATE = 26;
 
 /**
@@ -173,6 +176,18 @@ export const OP_LZ4_WRITE_BEGIN = 42;
 export const OP_LZ4_WRITE = 43;
 /** → ptr, len: the frame's end. E_BAD_ARGUMENT when less was written than announced. */
 export const OP_LZ4_WRITE_END = 44;
+/**
+ * Texts of queues as arguments, flags: their count, handle: index of the first; 0 begins a hash ring. At most RING_QUEUES in
+ * all.
+ */
+export const OP_RING_QUEUES = 45;
+/**
+ * Ids of clients as arguments, flags: their count, token: which of them is asking, if one is, len: nodes of each, handle:
+ * number of its first one.
+ */
+export const OP_RING_CLIENTS = 46;
+/** → result: how many queues are the asking client's; their indices, u32 each, in the argument area. */
+export const OP_RING_SHARE = 47;
 
 /** High bit of OP_ENCODE's flags. */
 export const ENCODE_BODY_APART = 32768;
@@ -276,7 +291,13 @@ export const QUEUE_MAX = 24; // f64, highest offset ever put, -1 before the firs
 export const QUEUE_SPAN = 32; // f64, highest - lowest present
 export const QUEUE_STATE_SIZE = 40;
 
+// ── allocation of queues ─────────────────────────────────────────────────────────────────────────────────────────────
 export const STRATEGY_AVG = 1;
+export const STRATEGY_AVG_BY_CIRCLE = 2;
+/** Over the queues of the configured rooms. */
+export const STRATEGY_MACHINE_ROOM = 3;
+/** Queues of one hash ring. */
+export const RING_QUEUES = 16384;
 
 // ── LZ4 frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 /** Flag of OP_LZ4_READ: the input ends here. */

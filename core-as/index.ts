@@ -3,10 +3,12 @@
 import * as abi from "./abi";
 import { allocate } from "./allocate";
 import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
+import { addClients, addQueues, ringShare } from "./consistent_hash";
 import { crc32, initCrc } from "./crc32";
 import { beginReading, readLz4 } from "./lz4";
 import { initLz4 } from "./lz4_block";
 import { beginWriting, endWriting, writeLz4 } from "./lz4_encode";
+import { initMd5 } from "./md5";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
@@ -106,6 +108,12 @@ function run(entry: Submission): void {
       return writeLz4(entry);
     case abi.OP_LZ4_WRITE_END:
       return endWriting(entry);
+    case abi.OP_RING_QUEUES:
+      return addQueues(entry);
+    case abi.OP_RING_CLIENTS:
+      return addClients(entry);
+    case abi.OP_RING_SHARE:
+      return ringShare(entry);
     default:
       entry.result = abi.E_UNKNOWN_OPCODE;
   }
@@ -118,4 +126,5 @@ function init(entry: Submission): void {
   initPrograms();
   initCrc();
   initLz4();
+  initMd5();
 }

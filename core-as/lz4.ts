@@ -6,6 +6,7 @@
 import * as abi from "./abi";
 import { BLOCK_DONE, BLOCK_IS_BAD, BLOCK_IS_FULL, Lz4Block, readBlock, startBlock } from "./lz4_block";
 import * as frame from "./lz4_frame";
+import { beginScratch, endScratch, hasScratch, LZ4_READER, SCRATCH, SCRATCH_END } from "./scratch";
 import { ARGUMENT_TEXT, Submission } from "./shared";
 import { endHash, startHash, updateHash, XxHash32 } from "./xxhash32";
 
@@ -48,6 +49,8 @@ const BLOCK: usize = memory.data(offsetof<Lz4Block>(), 16);
 const BLOCK_HASH: usize = memory.data(offsetof<XxHash32>(), 16);
 const CONTENT_HASH: usize = memory.data(offsetof<XxHash32>(), 16);
 
+/** A match reaches so far back. */
+const HISTORY: u32 = 65536;
 const SKIPPABLE: u32 = 0x184d2a50;
 const SKIPPABLE_MASK: u32 = 0xfffffff0;
 const LENGTH_MAX: u32 = 1 << 30;
@@ -67,8 +70,8 @@ export function beginReading(entry: Submission): void {
     entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
-  const state = reading(), block = theBlock(), scratch = <u32> frame.SCRATCH;
-  frame.begin(frame.READER);
+  const state = reading(), block = theBlock(), scratch = <u32> SCRATCH;
+  beginScratch(LZ4_READER);
   state.phase = MAGIC;
   state.flags = 0;
   state.hasFrame = 0;
@@ -88,7 +91,7 @@ export function beginReading(entry: Submission): void {
 /** OP_LZ4_READ. */
 export function readLz4(entry: Submission): void {
   const block = theBlock();
-  if (!frame.isUser(frame.READER) || entry.len > INPUT_END - block.end) {
+  if (!hasScratch(LZ4_READER) || entry.len > INPUT_END - block.end) {
     entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
@@ -97,7 +100,7 @@ export function readLz4(entry: Submission): void {
   entry.result = read((<i32> entry.flags & abi.LZ4_LAST) != 0);
   handOut(entry);
   if (entry.result == abi.LZ4_MORE_INPUT) moveRest();
-  else if (entry.result != abi.LZ4_MORE_OUTPUT) frame.end();
+  else if (entry.result != abi.LZ4_MORE_OUTPUT) endScratch();
   tellRoom(entry);
 }
 
@@ -128,10 +131,10 @@ function moveRest(): void {
 
 /** Moves the history to the front when the scratch memory is more than half full. All before `ready` has been taken. */
 function makeRoom(): void {
-  const state = reading(), block = theBlock(), scratch = <u32> frame.SCRATCH;
-  if (block.out < scratch + 2 * frame.HISTORY) return;
-  const moved = block.out - frame.HISTORY - scratch;
-  memory.copy(scratch, scratch + moved, frame.HISTORY);
+  const state = reading(), block = theBlock(), scratch = <u32> SCRATCH;
+  if (block.out < scratch + 2 * HISTORY) return;
+  const moved = block.out - HISTORY - scratch;
+  memory.copy(scratch, scratch + moved, HISTORY);
   block.out -= moved;
   block.floor = movedBack(block.floor, moved);
   state.floor = movedBack(state.floor, moved);
@@ -142,7 +145,7 @@ function makeRoom(): void {
 }
 
 function movedBack(address: u32, moved: u32): u32 {
-  return max(address, <u32> frame.SCRATCH + moved) - moved;
+  return max(address, <u32> SCRATCH + moved) - moved;
 }
 
 // ── the phases of a frame ────────────────────────────────────────────────────────────────────────────────────────────
@@ -258,7 +261,7 @@ function beginBlock(word: u32): i32 {
 }
 
 function readStored(): i32 {
-  const state = reading(), block = theBlock(), stop = min(state.bodyStop, <u32> frame.SCRATCH_END);
+  const state = reading(), block = theBlock(), stop = min(state.bodyStop, <u32> SCRATCH_END);
   const at = block.at, length = min(block.left, min(block.end - at, stop - block.out));
   memory.copy(block.out, at, length);
   block.at += length;
@@ -271,7 +274,7 @@ function readStored(): i32 {
 
 function readCompressed(): i32 {
   const state = reading(), block = theBlock(), at = block.at;
-  block.stop = min(min(state.bodyStop, state.blockStop), <u32> frame.SCRATCH_END);
+  block.stop = min(min(state.bodyStop, state.blockStop), <u32> SCRATCH_END);
   const result = readBlock(block);
   hashBlock(at);
   if (result == BLOCK_DONE) return endBlock();

@@ -5,6 +5,7 @@
 
 import * as abi from "./abi";
 import * as frame from "./lz4_frame";
+import { beginScratch, endScratch, hasScratch, LZ4_WRITER, SCRATCH } from "./scratch";
 import { ARGUMENT_TEXT, copy16, Submission } from "./shared";
 import { endHash, hashOf, startHash, updateHash, XxHash32 } from "./xxhash32";
 
@@ -26,11 +27,11 @@ export function beginWriting(entry: Submission): void {
     entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
-  frame.begin(frame.WRITER);
+  beginScratch(LZ4_WRITER);
   flags = entry.flags;
   announced = hasSize ? <u64> entry.value : 0;
   startHash(changetype<XxHash32>(CONTENT_HASH));
-  const start = frame.SCRATCH, descriptor = start + 4;
+  const start = SCRATCH, descriptor = start + 4;
   store<u32>(start, frame.MAGIC);
   store<u8>(descriptor, frame.VERSION | frame.INDEPENDENT | flags);
   store<u8>(descriptor, BLOCK_MAX_CODE, 1);
@@ -43,7 +44,7 @@ export function beginWriting(entry: Submission): void {
 /** OP_LZ4_WRITE. */
 export function writeLz4(entry: Submission): void {
   const len = entry.len, hasSize = (flags & abi.LZ4_CONTENT_SIZE) != 0;
-  if (!frame.isUser(frame.WRITER) || len > BLOCK_MAX || (hasSize && len > announced)) {
+  if (!hasScratch(LZ4_WRITER) || len > BLOCK_MAX || (hasSize && len > announced)) {
     entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
@@ -53,31 +54,31 @@ export function writeLz4(entry: Submission): void {
 
 /** OP_LZ4_WRITE_END. */
 export function endWriting(entry: Submission): void {
-  if (!frame.isUser(frame.WRITER) || announced) {
+  if (!hasScratch(LZ4_WRITER) || announced) {
     entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
-  store<u32>(frame.SCRATCH, 0);
-  store<u32>(frame.SCRATCH, endHash(changetype<XxHash32>(CONTENT_HASH)), 4);
+  store<u32>(SCRATCH, 0);
+  store<u32>(SCRATCH, endHash(changetype<XxHash32>(CONTENT_HASH)), 4);
   tellWritten(entry, flags & frame.CONTENT_CHECKSUM ? 8 : 4);
-  frame.end();
+  endScratch();
 }
 
 function tellWritten(entry: Submission, length: u32): void {
-  entry.ptr = <u32> frame.SCRATCH;
+  entry.ptr = <u32> SCRATCH;
   entry.len = length;
   entry.result = 0;
 }
 
 /** A block with its size and its checksum; stored as it is when that is not longer. Returns how many bytes it has. */
 function writeBlock(length: u32): u32 {
-  const start = frame.SCRATCH + 4;
+  const start = SCRATCH + 4;
   if (flags & frame.CONTENT_CHECKSUM) updateHash(changetype<XxHash32>(CONTENT_HASH), ARGUMENT_TEXT, length);
   let size = compress(ARGUMENT_TEXT, length, start);
-  store<u32>(frame.SCRATCH, size);
+  store<u32>(SCRATCH, size);
   if (size == 0) {
     memory.copy(start, ARGUMENT_TEXT, length);
-    store<u32>(frame.SCRATCH, length | frame.STORED);
+    store<u32>(SCRATCH, length | frame.STORED);
     size = length;
   }
   if ((flags & frame.BLOCK_CHECKSUM) == 0) return 4 + size;

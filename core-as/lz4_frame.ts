@@ -1,5 +1,4 @@
-// What reading and writing LZ4 frames share: the numbers of the format, and one scratch memory, because each of them runs
-// from its first command to its last without the other. Format: LZ4 Frame Format Description 1.6.4,
+// What reading and writing LZ4 frames share: the numbers of the format. LZ4 Frame Format Description 1.6.4,
 // https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 //
 //   frame   magic u32 │ FLG u8 │ BD u8 │ content size u64? │ header checksum u8 │ blocks │ end mark u32 0 │ content checksum u32?
@@ -7,7 +6,6 @@
 //   BD      0 │ largest block, 3 bits: 4 = 64 KiB, 5 = 256 KiB, 6 = 1 MiB, 7 = 4 MiB │ 0000
 //   block   size u32, highest bit: stored as it is │ bytes │ checksum u32?
 
-import { SLACK } from "./shared";
 import { hashOf } from "./xxhash32";
 
 export const MAGIC: u32 = 0x184d2204;
@@ -21,34 +19,6 @@ export const CONTENT_CHECKSUM: u32 = 0x04;
 export const FLAGS_REFUSED: u32 = 0x03;
 /** The size word of a block that was not compressed. */
 export const STORED: u32 = 0x80000000;
-
-/** A match reaches so far back. */
-export const HISTORY: u32 = 65536;
-const NEW_BYTES: u32 = 131072;
-
-/** Reading: history, then what comes out. Writing: one block. */
-export const SCRATCH: usize = memory.data(65536 + 131072 + 64, 16);
-export const SCRATCH_END: usize = SCRATCH + HISTORY + NEW_BYTES;
-if (SLACK != 64) ERROR("SCRATCH has other slack");
-
-const NOBODY: u32 = 0;
-export const READER: u32 = 1;
-export const WRITER: u32 = 2;
-/** Who uses the scratch memory. */
-let user: u32 = NOBODY;
-
-export function isUser(who: u32): bool {
-  return user == who;
-}
-
-/** Whoever used the scratch memory before has lost it. */
-export function begin(who: u32): void {
-  user = who;
-}
-
-export function end(): void {
-  user = NOBODY;
-}
 
 /** The checksum behind a descriptor of `length` bytes. */
 export function headerChecksum(descriptor: usize, length: u32): u32 {

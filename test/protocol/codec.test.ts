@@ -1,5 +1,6 @@
 import * as zlib from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { AllocateStrategy } from "../../client/allocate.ts";
 import { type CodecOptions, createCodecWith, type RemotingCodec } from "../../client/codec.ts";
 import { ArgumentError, CoreError, FrameError, UnsupportedError } from "../../client/errors.ts";
 import type { Host } from "../../client/host.ts";
@@ -287,13 +288,19 @@ describe("allocate", () => {
     expect(compared).toBe(60);
   });
 
-  test("a strategy of one's own is asked, one that is not built is refused", () => {
-    const queues = [{ topic: "T", brokerName: "b", queueId: 0 }];
+  test("a strategy of one's own is asked, one that there is not is refused, and the others give a lone client all", () => {
+    const queues = [0, 1, 2].map((queueId) => ({ topic: "T", brokerName: "r@b", queueId }));
     const own = { name: "MINE", allocate: () => queues };
     expect(codec.allocate(own, "G", "c", queues, ["c"])).toBe(queues);
-    for (const strategy of ["AVG_BY_CIRCLE", "CONSISTENT_HASH", { name: "CONFIG", queues }] as const) {
-      expect(() => codec.allocate(strategy, "G", "c", queues, ["c"])).toThrow(UnsupportedError);
-    }
+    expect(() => codec.allocate("NONE" as never, "G", "c", queues, ["c"])).toThrow(ArgumentError);
+    const strategies: readonly AllocateStrategy[] = [
+      "AVG_BY_CIRCLE",
+      "CONSISTENT_HASH",
+      { name: "CONFIG", queues },
+      { name: "MACHINE_ROOM", rooms: ["r"] },
+      { name: "MACHINE_ROOM_NEARBY", inner: "CONSISTENT_HASH", roomOf: () => "r" },
+    ];
+    for (const strategy of strategies) expect(codec.allocate(strategy, "G", "c", queues, ["c"])).toEqual(queues);
   });
 });
 

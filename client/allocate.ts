@@ -69,11 +69,12 @@ export function allocateQueues(
   if (checked === "CONSISTENT_HASH") {
     return core.allocateByHash(clientId, queues.map(queueText), clientIds, RING_NODES).map((at) => queues[at]!);
   }
-  if ("allocate" in checked) return checked.allocate(group, clientId, queues, clientIds);
+  if ("allocate" in checked) return (checked as Own).allocate(group, clientId, queues, clientIds);
   if (checked.name === "MACHINE_ROOM") return counted(STRATEGY_MACHINE_ROOM, inRooms(queues, (checked as Rooms).rooms));
   return nearby(core, checked as Nearby, group, clientId, queues, clientIds);
 }
 
+type Own = Extract<AllocateStrategy, { allocate: unknown }>;
 type Rooms = Extract<AllocateStrategy, { name: "MACHINE_ROOM" }>;
 type Nearby = Extract<AllocateStrategy, { name: "MACHINE_ROOM_NEARBY" }>;
 

@@ -297,7 +297,7 @@ export const STRATEGY_AVG_BY_CIRCLE = 2;
 /** Over the queues of the configured rooms. */
 export const STRATEGY_MACHINE_ROOM = 3;
 /** Queues of one hash ring. */
-export const RING_QUEUES = 16384;
+export const RING_QUEUES = 8192;
 
 // ── LZ4 frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 /** Flag of OP_LZ4_READ: the input ends here. */

@@ -51,6 +51,8 @@ const CONTENT_HASH: usize = memory.data(offsetof<XxHash32>(), 16);
 
 /** A match reaches so far back. */
 const HISTORY: u32 = 65536;
+/** Less room is not left for what comes out. */
+const ROOM_MIN: u32 = 32768;
 const SKIPPABLE: u32 = 0x184d2a50;
 const SKIPPABLE_MASK: u32 = 0xfffffff0;
 const LENGTH_MAX: u32 = 1 << 30;
@@ -129,10 +131,10 @@ function moveRest(): void {
   block.end = <u32> ARGUMENT_TEXT + rest;
 }
 
-/** Moves the history to the front when the scratch memory is more than half full. All before `ready` has been taken. */
+/** Moves the history to the front when little room is left behind it. All before `ready` has been taken. */
 function makeRoom(): void {
   const state = reading(), block = theBlock(), scratch = <u32> SCRATCH;
-  if (block.out < scratch + 2 * HISTORY) return;
+  if (block.out < <u32> SCRATCH_END - ROOM_MIN) return;
   const moved = block.out - HISTORY - scratch;
   memory.copy(scratch, scratch + moved, HISTORY);
   block.out -= moved;

@@ -5,7 +5,7 @@
 
 import * as abi from "./abi";
 import * as frame from "./lz4_frame";
-import { beginScratch, endScratch, hasScratch, LZ4_WRITER, SCRATCH } from "./scratch";
+import { beginScratch, endScratch, hasScratch, LZ4_WRITER, SCRATCH, SCRATCH_END } from "./scratch";
 import { ARGUMENT_TEXT, copy16, Submission } from "./shared";
 import { endHash, hashOf, startHash, updateHash, XxHash32 } from "./xxhash32";
 
@@ -90,7 +90,7 @@ function writeBlock(length: u32): u32 {
 
 const HASH_BITS: u32 = 13;
 /** For each hash the latest position that has it; 0, the first one, where there is none. */
-const TABLE: usize = memory.data(2 << 13, 16);
+const TABLE: usize = SCRATCH_END - (2 << 13);
 const MATCH_MIN: u32 = 4;
 /** The last match begins so many bytes before the end of a block; its last five bytes are literals. */
 const MATCH_LAST: u32 = 12;

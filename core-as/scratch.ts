@@ -3,10 +3,10 @@
 
 import { SLACK } from "./shared";
 
-const BYTES: u32 = 196608;
+export const SCRATCH_BYTES: u32 = 131072;
 
-export const SCRATCH: usize = memory.data(196608 + 64, 16);
-export const SCRATCH_END: usize = SCRATCH + BYTES;
+export const SCRATCH: usize = memory.data(131072 + 64, 16);
+export const SCRATCH_END: usize = SCRATCH + SCRATCH_BYTES;
 if (SLACK != 64) ERROR("SCRATCH has other slack");
 
 const NOBODY: u32 = 0;

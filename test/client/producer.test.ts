@@ -20,6 +20,7 @@ import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
+import { BLOCK_MIN, INBOX_BYTES, SEGMENT_BYTES } from "../../core-as/abi.ts";
 import { createClientOn, createProducerOn } from "../../client/shared_client.ts";
 import { modelReadLz4 } from "../core/lz4_model.ts";
 import { Simulation } from "../support/sim.ts";
@@ -329,6 +330,25 @@ describe("what goes over the wire", () => {
     }),
   );
 });
+
+test(
+  "stats().coreBytesInUse counts what a client holds: inboxes, segments and header programs",
+  withBrokers({ a: {} }, async ({ sim, producer }) => {
+    const sender = producer();
+    expect(sender.stats().coreBytesInUse).toBe(0);
+    await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+    const { coreBytesInUse, connections } = sender.stats();
+    expect(connections).toBe(2);
+    // The second segment of a connection comes when it is needed.
+    expect(coreBytesInUse).toBeGreaterThan(connections * (INBOX_BYTES + SEGMENT_BYTES));
+    expect(coreBytesInUse).toBeLessThan(connections * (INBOX_BYTES + 2 * SEGMENT_BYTES) + 65_536);
+    expect(coreBytesInUse % BLOCK_MIN).toBe(0);
+    await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+    expect(sender.stats().coreBytesInUse).toBe(coreBytesInUse);
+    await sim.run(sender.shutdown());
+    expect(sender.stats().coreBytesInUse).toBe(0);
+  }),
+);
 
 describe("failures", () => {
   test("a topic that nobody knows is a RouteError that names it and the name servers", async () => {

@@ -92,7 +92,13 @@ function word(bytes: Uint8Array, at: number): number | undefined {
   return (bytes[at]! | bytes[at + 1]! << 8 | bytes[at + 2]! << 16 | bytes[at + 3]! << 24) >>> 0;
 }
 
-const PRIMES = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1] as const;
+const PRIMES: readonly [number, number, number, number, number] = [
+  0x9e3779b1,
+  0x85ebca77,
+  0xc2b2ae3d,
+  0x27d4eb2f,
+  0x165667b1,
+];
 const rotated = (value: number, bits: number): number => value << bits | value >>> (32 - bits);
 
 /** xxHash32 with seed 0. */

@@ -15,7 +15,15 @@ import { decodeRecord } from "./protocol/record.ts";
 import { QUEUE_ID_AT } from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
 import { COMPRESSED } from "./protocol/sys_flag.ts";
-import { BODY_MAX, elementsOf, inflateBody, MessageBatch, PulledMessage, walkBody } from "./pulled_message.ts";
+import {
+  BODY_MAX,
+  elementsOf,
+  inflateBody,
+  MessageBatch,
+  PulledMessage,
+  type Reading,
+  walkBody,
+} from "./pulled_message.ts";
 
 /** The wire format without a client: no sockets, no timers. */
 export interface RemotingCodec {
@@ -87,10 +95,12 @@ function openCore(module: WebAssembly.Module, coreMemory: number): Core {
 class CoreCodec implements RemotingCodec {
   readonly #host: Pick<Host, "inflate" | "crc32">;
   readonly #core: Core;
+  readonly #inflating: Pick<Reading<unknown>, "host" | "core" | "maxBodyBytes">;
 
   constructor(host: Pick<Host, "inflate" | "crc32">, core: Core) {
     this.#host = host;
     this.#core = core;
+    this.#inflating = { host, core, maxBodyBytes: BODY_MAX };
   }
 
   encode(command: RemotingCommand): Uint8Array {
@@ -158,7 +168,7 @@ class CoreCodec implements RemotingCodec {
     const queueId = batch.records.getInt32(batch.u32(row, abi.ROW_RECORD) + QUEUE_ID_AT);
     // A record does not say which broker it came from.
     const queue: MessageQueue = { topic, brokerName: "", queueId };
-    return new PulledMessage(batch, row, queue, { host: this.#host, codec: plainBytes, maxBodyBytes: BODY_MAX });
+    return new PulledMessage(batch, row, queue, { ...this.#inflating, codec: plainBytes });
   }
 
   /** The messages of an inner batch that the walk left whole: compressed, or with very many elements. */
@@ -170,7 +180,7 @@ class CoreCodec implements RemotingCodec {
 
   #inflated(sysFlag: number, body: Uint8Array): Uint8Array {
     if ((sysFlag & COMPRESSED) === 0) return body;
-    const inflated = inflateBody({ host: this.#host, maxBodyBytes: BODY_MAX }, sysFlag, body, false);
+    const inflated = inflateBody(this.#inflating, sysFlag, body, false);
     if (inflated instanceof Uint8Array) return inflated;
     throw new UnsupportedError("Cannot read a compressed inner batch here: this runtime inflates only asynchronously");
   }

@@ -33,6 +33,8 @@ const decoder = new TextDecoder();
 /** Longer texts go through `encodeInto`, shorter ones through a loop. */
 const SHORT_TEXT = 32;
 const SPILL_FIRST = 262_144;
+/** The core counts what comes out of LZ4 frames up to here. */
+const LZ4_MAX = 2 ** 30;
 
 /**
  * One whole frame, lent to a sink. `fields` says what the core understood of the header: FIELD_READ not set means that
@@ -435,6 +437,46 @@ export class Core {
     return crc;
   }
 
+  // ── LZ4 frames ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * What LZ4 frames hold. Throws `FrameError` when the bytes are no LZ4 frames, do not match their checksums, or hold more
+   * than `maxLength` bytes.
+   */
+  inflateLz4(bytes: Uint8Array, maxLength: number): Uint8Array {
+    const parts: Uint8Array[] = [];
+    this.#must(abi.OP_LZ4_READ_BEGIN, 0, 0, 0, Math.min(maxLength, LZ4_MAX));
+    for (let from = 0, isDone = false; !isDone;) {
+      const part = bytes.subarray(from, from + this.#answerToken());
+      this.#u8.set(part, this.#answerHandle());
+      from += part.length;
+      const result = this.#command(abi.OP_LZ4_READ, 0, 0, part.length, 0, from === bytes.length ? abi.LZ4_LAST : 0);
+      if (result === abi.E_BAD_LZ4) throw new FrameError("A body that says it is LZ4 is not, or is damaged");
+      if (result === abi.E_LZ4_TOO_LONG) {
+        throw new FrameError(`A body that was compressed with LZ4 has more than ${maxLength} bytes`);
+      }
+      this.#check(abi.OP_LZ4_READ, result);
+      isDone = result === abi.LZ4_DONE;
+      if (this.#answerLength() > 0) parts.push(this.#answerBytes());
+    }
+    return parts.length === 1 ? parts[0]! : joined(parts);
+  }
+
+  /** An LZ4 frame that holds `bytes`; `options` are LZ4_* of `core-as/abi.ts`. */
+  deflateLz4(bytes: Uint8Array, options = 0): Uint8Array {
+    this.#must(abi.OP_LZ4_WRITE_BEGIN, 0, 0, 0, bytes.length, options);
+    const parts = [this.#answerBytes()];
+    for (let from = 0; from < bytes.length; from += abi.ARGUMENT_BYTES) {
+      const part = bytes.subarray(from, from + abi.ARGUMENT_BYTES);
+      this.#u8.set(part, this.#control + abi.ARGUMENT_TEXT);
+      this.#must(abi.OP_LZ4_WRITE, 0, 0, part.length);
+      parts.push(this.#answerBytes());
+    }
+    this.#must(abi.OP_LZ4_WRITE_END);
+    parts.push(this.#answerBytes());
+    return joined(parts);
+  }
+
   // ── blocks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Address of a block of at least `length` bytes, 0 when none is free. */
@@ -536,18 +578,67 @@ export class Core {
     if (!this.#failure) this.#must(abi.OP_QUEUE_CLEAR, queue);
   }
 
-  /** Which neighbours in order are client `index`'s: the first queue's index and their number. */
-  allocate(
-    strategy: number,
-    queues: number,
-    clients: number,
-    index: number,
-  ): { readonly start: number; readonly count: number } {
+  // ── allocation of queues ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Which of `queues` queues in order are client `index`'s, by a STRATEGY_* that only counts. */
+  allocate(strategy: number, queues: number, clients: number, index: number): number[] {
     this.#must(abi.OP_ALLOCATE, queues, 0, clients, 0, strategy, index);
-    return { start: this.#answerPtr(), count: this.#answerLength() };
+    const first = this.#answerPtr(), step = this.#answerToken(), further = this.#answerValue();
+    const share = Array.from({ length: this.#answerLength() }, (_, k) => first + k * step);
+    if (further >= 0) share.push(further);
+    return share;
+  }
+
+  /**
+   * Which of the queues are the client's, by a hash ring on which every client has `nodes` places (1 to 1000); one that is
+   * listed twice has twice as many. Throws `ArgumentError` when a text is longer than 64 KiB.
+   */
+  allocateByHash(clientId: string, queues: readonly string[], clientIds: readonly string[], nodes: number): number[] {
+    const share: number[] = [];
+    for (let from = 0; from < queues.length; from += abi.RING_QUEUES) {
+      this.#ringQueues(queues.slice(from, from + abi.RING_QUEUES));
+      this.#ringClients(clientId, clientIds, nodes);
+      const count = this.#must(abi.OP_RING_SHARE), at = (this.#control + abi.ARGUMENT_TEXT) >> 2;
+      for (let k = 0; k < count; k++) share.push(from + this.#i32[at + k]!);
+    }
+    return share;
+  }
+
+  #ringQueues(queues: readonly string[]): void {
+    for (let from = 0, count = 0; from < queues.length; from += count) {
+      count = this.#writeSome(queues, from);
+      this.#must(abi.OP_RING_QUEUES, from, 0, 0, 0, count);
+    }
+  }
+
+  #ringClients(clientId: string, clientIds: readonly string[], nodes: number): void {
+    let waiting = clientIds;
+    for (let number = 0; waiting.length > 0; number += nodes) {
+      const ids = [...new Set(waiting)], asking = ids.indexOf(clientId);
+      for (let from = 0, count = 0; from < ids.length; from += count) {
+        count = this.#writeSome(ids, from);
+        this.#must(abi.OP_RING_CLIENTS, number, 0, nodes, 0, count, asking - from);
+      }
+      const listed = new Set<string>();
+      waiting = waiting.filter((id) => listed.has(id) || !listed.add(id));
+    }
   }
 
   // ── the one door ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Writes texts as arguments, from `from` on, as many as go in one command. Returns how many those are, at least one. */
+  #writeSome(texts: readonly string[], from: number): number {
+    const lengths = (this.#control + abi.ARGUMENT_LENGTHS) >> 2, start = this.#control + abi.ARGUMENT_TEXT;
+    const limit = start + abi.ARGUMENT_BYTES, most = Math.min(texts.length - from, abi.ARGUMENTS_MAX);
+    for (let at = start, count = 0;; count++) {
+      const text = texts[from + count];
+      // A unit of UTF-16 has at most three bytes in UTF-8.
+      if (text === undefined || count === most || (count > 0 && at + text.length * 3 > limit)) return count;
+      const end = this.#writeText(text, at, limit);
+      this.#i32[lengths + count] = end - at;
+      at = end;
+    }
+  }
 
   #writeText(text: string, at: number, limit: number): number {
     const u8 = this.#u8;
@@ -615,6 +706,20 @@ export class Core {
     return i32[word + (abi.SUBMISSION_RESULT >> 2)]!;
   }
 
+  #answerHandle(): number {
+    return this.#i32[(this.#entry + abi.SUBMISSION_HANDLE) >> 2]!;
+  }
+
+  #answerToken(): number {
+    return this.#i32[(this.#entry + abi.SUBMISSION_TOKEN) >> 2]!;
+  }
+
+  /** A copy of the bytes that the answer names. */
+  #answerBytes(): Uint8Array {
+    const ptr = this.#answerPtr();
+    return this.#u8.slice(ptr, ptr + this.#answerLength());
+  }
+
   #answerPtr(): number {
     return this.#i32[(this.#entry + abi.SUBMISSION_PTR) >> 2]!;
   }
@@ -631,6 +736,17 @@ export class Core {
 function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;
   bytes[at + 1] = value >> 8;
+}
+
+/** All parts, one behind the other. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** Short ASCII text; anything else through the decoder. */

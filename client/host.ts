@@ -21,7 +21,7 @@ export interface Host {
   ): Uint8Array | Promise<Uint8Array>;
   deflate(type: CompressionType, bytes: Uint8Array, level: number): Uint8Array | Promise<Uint8Array>;
   hmacSha1(key: Uint8Array, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
-  /** A CRC-32 faster than the core's, where the runtime has one. */
+  /** A CRC-32 that is faster than the core's, an unsigned number, where the runtime has one: Deno and Bun. */
   crc32?(bytes: Uint8Array): number;
   /** Absent where there is no file system. */
   readonly files?: FileStore;

@@ -1,4 +1,5 @@
 // The public names of a client, whatever the host.
+export type { AllocateStrategy } from "./allocate.ts";
 export { bytes, type Codec, json, type Schema, text } from "./body_codec.ts";
 export type { CallOptions, Client, ClientState, ClientStats } from "./client.ts";
 export type { ConsumeConcurrentlyStatus, ConsumeContext, Later, MessageListener } from "./consumer/listener.ts";

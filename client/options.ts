@@ -1,3 +1,4 @@
+import { type AllocateStrategy, checkStrategy } from "./allocate.ts";
 import { bytes, type Codec } from "./body_codec.ts";
 import { CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX } from "./core.ts";
 import { ArgumentError, type RocketMQError, UnsupportedError } from "./errors.ts";
@@ -71,7 +72,10 @@ export interface ProducerOptions<T> extends ClientOptions {
   maxMessageSize?: number;
   /** Queues of a topic that a send creates. Default 4. */
   defaultTopicQueueNums?: number;
-  /** ZLIB, level 5, for bodies from 4096 bytes on. */
+  /**
+   * ZLIB, level 5, for bodies from 4096 bytes on. LZ4 has no levels. ZSTD needs a runtime that has it: Node from 22.15 on,
+   * Deno, Bun; elsewhere `send` rejects with `UnsupportedError`. Consumers before 4.9.4 read only ZLIB.
+   */
   compression?: { type?: "ZLIB" | "LZ4" | "ZSTD"; level?: number; over?: number } | false;
   /** Further response codes that are worth another broker. */
   retryResponseCodes?: readonly number[];
@@ -91,8 +95,8 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   messageModel?: "CLUSTERING" | "BROADCASTING";
   /** Where a group begins that has no offset. Default "CONSUME_FROM_LAST_OFFSET". */
   consumeFromWhere?: ConsumeFromWhere;
-  /** Only "AVG" so far. */
-  allocateMessageQueueStrategy?: "AVG";
+  /** Which queues this member of the group takes; the same for all members. Default "AVG". */
+  allocateMessageQueueStrategy?: AllocateStrategy;
   /** Handlers running at once. Default 20. */
   concurrency?: number;
   /** Default 32, at most 1024. */
@@ -138,7 +142,9 @@ export interface ResolvedProducerOptions<T> {
   readonly maxMessageSize: number;
   readonly defaultTopicQueueNums: number;
   /** Bodies from `over` bytes on are compressed; undefined: none. */
-  readonly compression: { readonly level: number; readonly over: number } | undefined;
+  readonly compression:
+    | { readonly type: "ZLIB" | "LZ4" | "ZSTD"; readonly level: number; readonly over: number }
+    | undefined;
   readonly retryResponseCodes: readonly number[];
 }
 
@@ -147,6 +153,7 @@ export interface ResolvedPushConsumerOptions<T> {
   readonly codec: Codec<T>;
   readonly subscriptions: Readonly<Record<string, string>>;
   readonly consumeFromWhere: ConsumeFromWhere;
+  readonly allocateMessageQueueStrategy: AllocateStrategy;
   readonly concurrency: number;
   readonly pullBatchSize: number;
   readonly pullThresholdForQueue: number;
@@ -318,8 +325,8 @@ function resolveCompression(
   if (type !== "ZLIB" && type !== "LZ4" && type !== "ZSTD") {
     throw new ArgumentError(`compression.type must be "ZLIB", "LZ4" or "ZSTD", got ${show(type)}`);
   }
-  if (type !== "ZLIB") throw new UnsupportedError(`Cannot compress with ${show(type)} yet: only "ZLIB"`);
   return {
+    type,
     level: whole("compression.level", level, 5, 0, 9),
     over: whole("compression.over", over, 4_096, 0),
   };
@@ -329,6 +336,7 @@ export function resolvePushConsumerOptions<T>(
   options: Omit<PushConsumerOptions<T>, keyof ClientOptions>,
 ): ResolvedPushConsumerOptions<T> {
   const { consumerGroup, codec = bytes as Codec<unknown> as Codec<T>, messageModel = "CLUSTERING" } = options;
+  const { allocateMessageQueueStrategy: strategy = "AVG" } = options;
   checkGroup(consumerGroup);
   if (consumerGroup === DEFAULT_CONSUMER_GROUP) {
     throw new ArgumentError(`consumerGroup must not be "${DEFAULT_CONSUMER_GROUP}": choose one of your own`);
@@ -338,10 +346,6 @@ export function resolvePushConsumerOptions<T>(
   }
   if (messageModel !== "CLUSTERING") {
     throw new UnsupportedError(`messageModel ${show(messageModel)} is not supported yet`);
-  }
-  const { allocateMessageQueueStrategy: strategy = "AVG" } = options;
-  if (strategy !== "AVG") {
-    throw new UnsupportedError(`allocateMessageQueueStrategy ${show(strategy)} is not supported yet`);
   }
   const maxReconsumeTimes = whole("maxReconsumeTimes", options.maxReconsumeTimes, -1, -1);
   return {
@@ -353,6 +357,7 @@ export function resolvePushConsumerOptions<T>(
       ) => [topic, tagExpression(topic, selector)]),
     ),
     consumeFromWhere: resolveFromWhere(options.consumeFromWhere),
+    allocateMessageQueueStrategy: checkStrategy(strategy),
     concurrency: whole("concurrency", options.concurrency, 20, 1, 65_535),
     pullBatchSize: whole("pullBatchSize", options.pullBatchSize, 32, 1, 1_024),
     pullThresholdForQueue: whole("pullThresholdForQueue", options.pullThresholdForQueue, 1_000, 1, 65_535),

@@ -20,6 +20,8 @@ import { concat, decodeText } from "./protocol/text.ts";
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
   readonly host: Pick<Host, "inflate">;
+  /** Reads LZ4; hosts do the rest. */
+  readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
@@ -398,17 +400,17 @@ const POSITIONS: readonly number[] = [
 ];
 
 /**
- * A compressed body, as `Host.inflate` gives it. Throws `UnsupportedError` for what cannot be read yet, `FrameError` for bits
- * that mean nothing.
+ * A compressed body, as `Host.inflate` gives it, or the core: LZ4 is never waited for. Throws `FrameError` for bits that mean
+ * nothing, and for LZ4 that is damaged or too long.
  */
 export function inflateBody(
-  { host, maxBodyBytes }: Pick<Reading<unknown>, "host" | "maxBodyBytes">,
+  { host, core, maxBodyBytes }: Pick<Reading<unknown>, "host" | "core" | "maxBodyBytes">,
   sysFlag: number,
   body: Uint8Array,
   mayWait: boolean,
 ): Uint8Array | Promise<Uint8Array> {
   const type = sysFlags.compressionOf(sysFlag);
-  if (type === "LZ4") throw new UnsupportedError("Cannot read a body that was compressed with LZ4");
+  if (type === "LZ4") return core.inflateLz4(body, maxBodyBytes);
   if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
   return host.inflate(type, body, maxBodyBytes, mayWait);
 }

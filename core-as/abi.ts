@@ -155,8 +155,41 @@ export const OP_QUEUE_REMOVE = 23;
 export const OP_QUEUE_STATE = 24;
 /** handle. Forgets everything in it, also the highest offset. */
 export const OP_QUEUE_CLEAR = 25;
-/** flags: STRATEGY_*, handle: queues, len: clients, token: own index → ptr: first queue, len: count. */
+/**
+ * flags: STRATEGY_*, handle: queues, len: clients, token: own index → ptr: first queue, len: count, token: from one to the
+ * next, value: one further queue, -1: none.
+ */
 export const OP_ALLOCATE = 26;
+
+/**
+ * LZ4 frames are read in parts. value: most bytes that may come out, at most 2^30 → handle: where the first input goes (in
+ * the argument area), token: how many bytes fit there.
+ */
+export const OP_LZ4_READ_BEGIN = 40;
+/**
+ * len: bytes of input laid there, flags: LZ4_LAST when no more follow → result: LZ4_DONE, LZ4_MORE_*, E_BAD_LZ4 or
+ * E_LZ4_TOO_LONG; ptr, len: what came out, good until the next command; handle, token: where the next input goes. Between
+ * two of them no other command may use the argument area.
+ */
+export const OP_LZ4_READ = 41;
+/** flags: LZ4_BLOCK_CHECKSUM …, value: length of the content, if LZ4_CONTENT_SIZE is set → ptr, len: the frame's header. */
+export const OP_LZ4_WRITE_BEGIN = 42;
+/** len: bytes in the argument area, at most ARGUMENT_BYTES → ptr, len: a block, good until the next command. */
+export const OP_LZ4_WRITE = 43;
+/** → ptr, len: the frame's end. E_BAD_ARGUMENT when less was written than announced. */
+export const OP_LZ4_WRITE_END = 44;
+/**
+ * Texts of queues as arguments, flags: their count, handle: index of the first; 0 begins a hash ring. At most RING_QUEUES in
+ * all.
+ */
+export const OP_RING_QUEUES = 45;
+/**
+ * Ids of clients as arguments, flags: their count, token: which of them is asking, if one is, len: nodes of each, handle:
+ * number of its first one.
+ */
+export const OP_RING_CLIENTS = 46;
+/** → result: how many queues are the asking client's; their indices, u32 each, in the argument area. */
+export const OP_RING_SHARE = 47;
 
 /** High bit of OP_ENCODE's flags. */
 export const ENCODE_BODY_APART = 32768;
@@ -260,7 +293,26 @@ export const QUEUE_MAX = 24; // f64, highest offset ever put, -1 before the firs
 export const QUEUE_SPAN = 32; // f64, highest - lowest present
 export const QUEUE_STATE_SIZE = 40;
 
+// ── allocation of queues ─────────────────────────────────────────────────────────────────────────────────────────────
 export const STRATEGY_AVG = 1;
+export const STRATEGY_AVG_BY_CIRCLE = 2;
+/** Over the queues of the configured rooms. */
+export const STRATEGY_MACHINE_ROOM = 3;
+/** Queues of one hash ring. */
+export const RING_QUEUES = 8192;
+
+// ── LZ4 frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
+/** Flag of OP_LZ4_READ: the input ends here. */
+export const LZ4_LAST = 1;
+/** All frames were read to the end. */
+export const LZ4_DONE = 0;
+export const LZ4_MORE_INPUT = 1;
+/** More would come out if there were room: go on with len 0. */
+export const LZ4_MORE_OUTPUT = 2;
+/** Flags of OP_LZ4_WRITE_BEGIN; the bits are the frame's. */
+export const LZ4_BLOCK_CHECKSUM = 16;
+export const LZ4_CONTENT_SIZE = 8;
+export const LZ4_CONTENT_CHECKSUM = 4;
 
 // ── the null page: panic record ──────────────────────────────────────────────────────────────────────────────────────
 export const PANIC_CODE = 0; // u32
@@ -279,3 +331,7 @@ export const E_BAD_FRAME = -7;
 export const E_BAD_PROGRAM = -8;
 export const E_QUEUE_FULL = -9;
 export const E_NOT_READY = -10;
+/** Bytes that are no LZ4 frames, or do not match their checksums. */
+export const E_BAD_LZ4 = -40;
+/** More would come out than was allowed. */
+export const E_LZ4_TOO_LONG = -41;

@@ -3,8 +3,13 @@
 import * as abi from "./abi";
 import { allocate } from "./allocate";
 import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
+import { addClients, addQueues, ringShare } from "./consistent_hash";
 import { crc32, initCrc } from "./crc32";
 import { initDigits } from "./ext_fields";
+import { beginReading, readLz4 } from "./lz4";
+import { initLz4 } from "./lz4_block";
+import { beginWriting, endWriting, writeLz4 } from "./lz4_encode";
+import { initMd5 } from "./md5";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
@@ -95,6 +100,22 @@ function run(entry: Submission): void {
       return clearQueue(entry);
     case abi.OP_ALLOCATE:
       return allocate(entry);
+    case abi.OP_LZ4_READ_BEGIN:
+      return beginReading(entry);
+    case abi.OP_LZ4_READ:
+      return readLz4(entry);
+    case abi.OP_LZ4_WRITE_BEGIN:
+      return beginWriting(entry);
+    case abi.OP_LZ4_WRITE:
+      return writeLz4(entry);
+    case abi.OP_LZ4_WRITE_END:
+      return endWriting(entry);
+    case abi.OP_RING_QUEUES:
+      return addQueues(entry);
+    case abi.OP_RING_CLIENTS:
+      return addClients(entry);
+    case abi.OP_RING_SHARE:
+      return ringShare(entry);
     default:
       entry.result = abi.E_UNKNOWN_OPCODE;
   }
@@ -108,4 +129,6 @@ function init(entry: Submission): void {
   initCrc();
   initDigits();
   initShapes();
+  initLz4();
+  initMd5();
 }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import process from "node:process";
+import { crc32 } from "node:zlib";
 import { coreBytes } from "../build/core_bytes.js";
 import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
@@ -30,6 +31,8 @@ export const host: Host = {
   defer: (task) => process.nextTick(task),
   inflate,
   deflate,
+  // It has a processor instruction that WebAssembly has not: three to six times the core's speed.
+  crc32: (bytes) => crc32(bytes),
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

@@ -1,13 +1,16 @@
 import { createHmac } from "node:crypto";
 import process from "node:process";
+import { crc32 } from "node:zlib";
 import { coreBytes } from "../build/core_bytes.js";
 import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
 import { connectSocket } from "./socket.ts";
 
+const isBun = process.versions["bun"] !== undefined;
+
 /** Bodies up to here are copied into a segment. Bun joins parts itself, slowly, so there everything that fits is copied. */
-const SEPARATE_BODY_ABOVE = process.versions["bun"] === undefined ? 32 * 1024 : Infinity;
+const SEPARATE_BODY_ABOVE = isBun ? Infinity : 32 * 1024;
 
 /** What a timer takes, ms; a longer delay would be none at all. */
 const DELAY_MAX = 2 ** 31 - 1;
@@ -30,6 +33,8 @@ export const host: Host = {
   defer: (task) => process.nextTick(task),
   inflate,
   deflate,
+  // Bun's has a processor instruction that WebAssembly has not; Node's takes twice the core's time.
+  ...(isBun ? { crc32: (bytes: Uint8Array) => crc32(bytes) } : {}),
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

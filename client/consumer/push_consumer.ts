@@ -17,7 +17,7 @@ import type { MessageListener } from "./listener.ts";
 import { BrokerOffsetStore } from "./offset_store.ts";
 import { ProcessQueue } from "./process_queue.ts";
 import { type PullContext, PullLoop } from "./pull_loop.ts";
-import { allocateAveragely, groupMembers } from "./rebalance.ts";
+import { allocate, groupMembers } from "./rebalance.ts";
 import { startOffset } from "./start_offset.ts";
 
 /** Consumes the topics of a group, together with the group's other members. */
@@ -67,7 +67,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.options = options;
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
-    this.reading = { host: instance.host, codec: options.codec, maxBodyBytes: BODY_MAX };
+    this.reading = { host: instance.host, core: instance.core, codec: options.codec, maxBodyBytes: BODY_MAX };
     this.#consuming = new ConsumeConcurrently(
       instance,
       options,
@@ -304,7 +304,8 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     if (!route) return !isRetryTopic(topic);
     const members = await groupMembers(instance, this.options.consumerGroup, route);
     if (!members || !this.#isActive || !this.#subscriptions.has(topic)) return false;
-    const wanted = new Set(allocateAveragely(instance, this.options.consumerGroup, route.subscribeQueues, members));
+    const { allocateMessageQueueStrategy: strategy, consumerGroup } = this.options;
+    const wanted = new Set(allocate(instance, strategy, consumerGroup, route.subscribeQueues, members));
     const now = instance.host.clock.monotonic();
     const held = [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
     const revoked = held.filter((each) => !wanted.has(each.queue) || now - each.lastPull > PULL_EXPIRES).map((

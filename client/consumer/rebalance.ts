@@ -1,4 +1,4 @@
-import { allocateQueues } from "../allocate.ts";
+import { allocateQueues, type AllocateStrategy, queueText } from "../allocate.ts";
 import { brokerError, type Instance } from "../instance.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
@@ -26,19 +26,23 @@ export async function groupMembers(
 }
 
 /**
- * This client's queues by the strategy AVG. Every member sorts the same way and so comes to the same shares; one that the
- * broker does not list yet gets none.
+ * This client's queues of one topic. Every member sorts the same way and so comes to the same shares; one that the broker does
+ * not list yet gets none. What a strategy gives that is no queue of this topic is left out.
  */
-export function allocateAveragely(
+export function allocate(
   instance: Instance,
+  strategy: AllocateStrategy,
   consumerGroup: string,
   queues: readonly MessageQueue[],
   members: readonly string[],
 ): readonly MessageQueue[] {
   const ids = [...new Set(members)].sort(compare);
-  if (queues.length === 0 || !ids.includes(instance.clientId)) return [];
+  if (queues.length === 0 || ids.length === 0) return [];
   const sorted = [...queues].sort((one, other) =>
     compare(one.topic, other.topic) || compare(one.brokerName, other.brokerName) || one.queueId - other.queueId
   );
-  return allocateQueues(instance.core, "AVG", consumerGroup, instance.clientId, sorted, ids);
+  const share = allocateQueues(instance.core, strategy, consumerGroup, instance.clientId, sorted, ids);
+  // The consumer knows its queues by the route's objects; a strategy may give others that say the same.
+  const wanted = new Set(share.map(queueText));
+  return sorted.filter((queue) => wanted.has(queueText(queue)));
 }

@@ -136,10 +136,12 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     const { compression } = this.options;
     const { body } = message;
     if (!compression || body.length < compression.over) return message;
-    const deflated = this.instance.host.deflate("ZLIB", body, compression.level);
+    const { type, level } = compression;
+    const { core, host } = this.instance;
+    const deflated = type === "LZ4" ? core.deflateLz4(body) : host.deflate(type, body, level);
     return deflated instanceof Uint8Array
-      ? smaller(message, deflated)
-      : deflated.then((bytes) => smaller(message, bytes));
+      ? smaller(message, deflated, type)
+      : deflated.then((bytes) => smaller(message, bytes, type));
   }
 
   nextQueue(route: TopicRoute, avoidBroker: string | undefined): MessageQueue {
@@ -237,7 +239,8 @@ function checkQueue({ brokerName, queueId }: MessageQueue): void {
 }
 
 /** A body that grew is sent plain. */
-function smaller(message: OutboundMessage, deflated: Uint8Array): OutboundMessage {
+function smaller(message: OutboundMessage, deflated: Uint8Array, type: "ZLIB" | "LZ4" | "ZSTD"): OutboundMessage {
   if (deflated.length >= message.body.length) return message;
-  return { ...message, body: deflated, sysFlag: message.sysFlag | sysFlags.COMPRESSED | sysFlags.COMPRESSION_ZLIB };
+  const sysFlag = message.sysFlag | sysFlags.COMPRESSED | sysFlags.COMPRESSION_FLAGS[type];
+  return { ...message, body: deflated, sysFlag };
 }

@@ -34,6 +34,13 @@ export const PERM_INHERIT = 0x1;
 export const PERM_WRITE = 0x2;
 export const PERM_READ = 0x4;
 
+/** The type bits of each compression. */
+export const COMPRESSION_FLAGS = {
+  ZLIB: COMPRESSION_ZLIB,
+  LZ4: COMPRESSION_LZ4,
+  ZSTD: COMPRESSION_ZSTD,
+} as const;
+
 /** How a body is compressed, by its sysFlag; undefined when the type bits mean nothing. Only for COMPRESSED bodies. */
 export function compressionOf(sysFlag: number): "ZLIB" | "LZ4" | "ZSTD" | undefined {
   switch (sysFlag & COMPRESSION_MASK) {

@@ -6,6 +6,7 @@ import { MessageBatch, PulledMessage } from "../../client/pulled_message.ts";
 import { bytes } from "../../client/body_codec.ts";
 import { encodeRecord } from "../../client/protocol/record.ts";
 import { walkRecords } from "../../client/protocol/record_walk.ts";
+import { openCore } from "../support/core.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -41,7 +42,7 @@ test("wasm-7: a body can be transferred, and what is left behind is not the memo
     properties: "",
   });
   const queue = { topic: "Orders", brokerName: "broker-a", queueId: 0 };
-  const reading = { host: { inflate: () => new Uint8Array(0) }, codec: bytes, maxBodyBytes: 1_024 };
+  const reading = { host: { inflate: () => new Uint8Array(0) }, core: openCore(1), codec: bytes, maxBodyBytes: 1_024 };
   const message = new PulledMessage(new MessageBatch(stored, walkRecords(stored, true)), 0, queue, reading);
   for (const body of [message.rawBody(), message.body]) {
     const sent = structuredClone(body, { transfer: [body.buffer as ArrayBuffer] });

@@ -10,6 +10,7 @@ import {
   ConnectError,
   RouteError,
   TimeoutError,
+  UnsupportedError,
 } from "../../client/errors.ts";
 import type { Host } from "../../client/host.ts";
 import type { Message } from "../../client/message.ts";
@@ -19,7 +20,9 @@ import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
+import { BLOCK_MIN, INBOX_BYTES, SEGMENT_BYTES } from "../../core-as/abi.ts";
 import { createClientOn, createProducerOn } from "../../client/shared_client.ts";
+import { modelReadLz4 } from "../core/lz4_model.ts";
 import { Simulation } from "../support/sim.ts";
 import { type BrokerScript, type Scripted, scripted, stored } from "./scripted_broker.ts";
 import { failure, inCluster, TOPIC } from "./world.ts";
@@ -292,6 +295,32 @@ describe("what goes over the wire", () => {
   );
 
   test(
+    "bodies are compressed with LZ4 where that is asked for, and one that grew is sent plain",
+    withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
+      const sender = producer({ compression: { type: "LZ4", over: 100 } });
+      const random = crypto.getRandomValues(new Uint8Array(5_000));
+      const bodies = [new Uint8Array(99), new Uint8Array(100), new Uint8Array(1_000_000), random];
+      for (const body of bodies) await sim.run(sender.send({ topic: TOPIC, body }));
+      const flags = sends.map(({ request }) => decodeSendRequest(request.extFields, request.code).sysFlag);
+      expect(flags).toEqual([0, 0x101, 0x101, 0]);
+      for (const index of [1, 2]) {
+        expect(modelReadLz4(sends[index]!.request.body, 1_000_000)?.length).toBe(bodies[index]!.length);
+      }
+      expect(sends[3]!.request.body).toEqual(random);
+    }),
+  );
+
+  test(
+    "ZSTD goes through the host: on one without it the send is an UnsupportedError, and nothing is sent",
+    withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
+      const sender = producer({ compression: { type: "ZSTD" } });
+      const error = await sim.run(failure(sender.send({ topic: TOPIC, body: new Uint8Array(5_000) })));
+      expect(error).toBeInstanceOf(UnsupportedError);
+      expect(sends).toEqual([]);
+    }),
+  );
+
+  test(
     "nothing is compressed when compression is off, or below its limit",
     withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
       await sim.run(producer({ compression: false }).send({ topic: TOPIC, body: new Uint8Array(10_000) }));
@@ -301,6 +330,25 @@ describe("what goes over the wire", () => {
     }),
   );
 });
+
+test(
+  "stats().coreBytesInUse counts what a client holds: inboxes, segments and header programs",
+  withBrokers({ a: {} }, async ({ sim, producer }) => {
+    const sender = producer();
+    expect(sender.stats().coreBytesInUse).toBe(0);
+    await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+    const { coreBytesInUse, connections } = sender.stats();
+    expect(connections).toBe(2);
+    // The second segment of a connection comes when it is needed.
+    expect(coreBytesInUse).toBeGreaterThan(connections * (INBOX_BYTES + SEGMENT_BYTES));
+    expect(coreBytesInUse).toBeLessThan(connections * (INBOX_BYTES + 2 * SEGMENT_BYTES) + 65_536);
+    expect(coreBytesInUse % BLOCK_MIN).toBe(0);
+    await sim.run(sender.send({ topic: TOPIC, body: BODY }));
+    expect(sender.stats().coreBytesInUse).toBe(coreBytesInUse);
+    await sim.run(sender.shutdown());
+    expect(sender.stats().coreBytesInUse).toBe(0);
+  }),
+);
 
 describe("failures", () => {
   test("a topic that nobody knows is a RouteError that names it and the name servers", async () => {

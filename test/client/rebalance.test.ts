@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { AllocateStrategy } from "../../client/allocate.ts";
 import { text } from "../../client/body_codec.ts";
 import { ONEWAY_FLAG, RequestCode, RESPONSE_FLAG } from "../../client/protocol/codes.ts";
 import { encodeCommand, type RemotingCommand } from "../../client/protocol/command.ts";
@@ -15,7 +16,7 @@ import { concat } from "../support/frames.ts";
 import { Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
-import { collect, GROUP, inCluster, TOPIC } from "./world.ts";
+import { collect, GROUP, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
 
 /** That members have changed, and the answer right behind it: one run of bytes. */
 const noticeAndAnswer = ({ opaque }: RemotingCommand): Uint8Array =>
@@ -181,5 +182,85 @@ test(
     sim.network.cut();
     await sim.run(() => commits.length === 2);
     expect(commits).toEqual([1, 1]);
+  }),
+);
+
+const ROOMS: AllocateStrategy = { name: "MACHINE_ROOM_NEARBY", inner: "AVG_BY_CIRCLE", roomOf: () => "here" };
+
+test.each<[name: string, strategy: AllocateStrategy]>([
+  ["AVG_BY_CIRCLE", "AVG_BY_CIRCLE"],
+  ["CONSISTENT_HASH", "CONSISTENT_HASH"],
+  ["MACHINE_ROOM_NEARBY", ROOMS],
+  // A user's strategy may say a queue in its own words, and queues of other topics.
+  ["MINE", {
+    name: "MINE",
+    allocate: (_, clientId, queues, clientIds) => [
+      ...queues.filter(({ queueId }) => queueId % clientIds.length === clientIds.indexOf(clientId)).map((queue) => ({
+        ...queue,
+      })),
+      { topic: "Others", brokerName: "broker-a", queueId: 0 },
+    ],
+  }],
+])(
+  "members with the strategy %s share all queues, and each message is consumed once",
+  (_, strategy) =>
+    inCluster(async ({ sim, producer, consumer, errors }) => {
+      const members = [1, 2, 3].map(() => consumer({ allocateMessageQueueStrategy: strategy }));
+      const seen = members.map((member) => collect(member, errors));
+      await sim.run(Promise.all(members.map((member) => member.start())));
+      const held = () => members.map((member) => member.assignment().filter(({ topic }) => topic === TOPIC));
+      await sim.run(() =>
+        held().flat().length === 4 && new Set(held().flat().map(({ queueId }) => queueId)).size === 4
+      );
+      const sender = producer();
+      await sim.run(sendAll(sender, 40));
+      await sim.run(() => seen.flat().length >= 40);
+      expect(sorted(seen.flat().map(({ body }) => body))).toEqual(numbers(40));
+      for (const [index, messages] of seen.entries()) {
+        const own = new Set(held()[index]!.map(({ queueId }) => queueId));
+        expect(messages.every(({ queueId }) => own.has(queueId))).toBe(true);
+      }
+      expect(errors).toEqual([]);
+    })(),
+);
+
+test(
+  "a member with the strategy CONFIG takes the queues it was given, whoever else is there, and no others",
+  inCluster(async ({ sim, consumer, errors }) => {
+    const given = (ids: readonly number[]) => ids.map((queueId) => ({ topic: TOPIC, brokerName: "broker-a", queueId }));
+    const members = [[0, 2, 9], [1]].map((ids) =>
+      consumer({ allocateMessageQueueStrategy: { name: "CONFIG", queues: given(ids) } })
+    );
+    for (const member of members) collect(member, errors);
+    await sim.run(Promise.all(members.map((member) => member.start())));
+    await sim.run(30_000);
+    // Queue 9 does not exist.
+    expect(members.map((member) => member.assignment().map(({ queueId }) => queueId))).toEqual([[0, 2], [1]]);
+    expect(errors).toEqual([]);
+  }),
+);
+
+test(
+  "a strategy that throws is reported, and what was held stays",
+  inCluster(async ({ sim, consumer, errors }) => {
+    let isBroken = false;
+    const member = consumer({
+      allocateMessageQueueStrategy: {
+        name: "MINE",
+        allocate(_group, _clientId, queues) {
+          if (isBroken) throw new Error("no luck");
+          return queues;
+        },
+      },
+    });
+    const unseen: unknown[] = [];
+    collect(member, unseen);
+    await sim.run(member.start());
+    await sim.run(() => member.assignment().length >= 4);
+    const before = member.assignment();
+    isBroken = true;
+    await sim.run(21_000);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(member.assignment()).toEqual(before);
   }),
 );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as abi from "../../core-as/abi.ts";
-import { coreModule, TinyDriver } from "../support/core.ts";
+import { type Command, coreModule, TinyDriver } from "../support/core.ts";
 import { concat, frameBytes, utf8 } from "../support/frames.ts";
 import { recordBytes } from "./record_bytes.ts";
 
@@ -28,6 +28,19 @@ function queueWith(core: TinyDriver, offset: number): number {
   core.view.setUint32(at + abi.PAIR_BYTES, 10, true);
   expect(core.run({ opcode: abi.OP_QUEUE_PUT, handle, len: 1 }).result).toBe(1);
   return handle;
+}
+
+/** "hello" as Java writes it. */
+const LZ4_FRAME = concat([
+  Uint8Array.of(0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, 5, 0, 0, 0x80),
+  utf8("hello"),
+  Uint8Array.of(0, 0, 0, 0),
+]);
+
+function written(core: TinyDriver, command: Command): Uint8Array {
+  const { result, ptr, len } = core.run(command);
+  expect(result).toBe(0);
+  return core.bytes.slice(ptr, ptr + len);
 }
 
 /** One command of each opcode, and what its answer must be. */
@@ -140,7 +153,46 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
   },
   OP_ALLOCATE: (core) => {
     const command = { opcode: abi.OP_ALLOCATE, flags: abi.STRATEGY_AVG, handle: 8, len: 3, token: 2 };
-    expect(core.run(command)).toMatchObject({ result: 0, ptr: 6, len: 2 });
+    expect(core.run(command)).toMatchObject({ result: 0, ptr: 6, len: 2, value: -1 });
+  },
+  OP_LZ4_READ_BEGIN: (core) => {
+    const handle = core.control + abi.ARGUMENT_TEXT;
+    expect(core.run({ opcode: abi.OP_LZ4_READ_BEGIN, value: 5 })).toMatchObject({ result: 0, handle });
+  },
+  OP_LZ4_READ: (core) => {
+    core.bytes.set(LZ4_FRAME, core.run({ opcode: abi.OP_LZ4_READ_BEGIN, value: 5 }).handle);
+    const answer = core.run({ opcode: abi.OP_LZ4_READ, len: LZ4_FRAME.length, flags: abi.LZ4_LAST });
+    expect(answer).toMatchObject({ result: abi.LZ4_DONE, len: 5 });
+    expect(core.bytes.slice(answer.ptr, answer.ptr + answer.len)).toEqual(utf8("hello"));
+  },
+  OP_LZ4_WRITE_BEGIN: (core) =>
+    expect(written(core, { opcode: abi.OP_LZ4_WRITE_BEGIN })).toEqual(LZ4_FRAME.slice(0, 7)),
+  OP_LZ4_WRITE: (core) => {
+    core.run({ opcode: abi.OP_LZ4_WRITE_BEGIN });
+    core.writeArguments([utf8("hello")]);
+    expect(written(core, { opcode: abi.OP_LZ4_WRITE, len: 5 })).toEqual(LZ4_FRAME.slice(7, -4));
+  },
+  OP_LZ4_WRITE_END: (core) => {
+    core.run({ opcode: abi.OP_LZ4_WRITE_BEGIN });
+    expect(written(core, { opcode: abi.OP_LZ4_WRITE_END })).toEqual(LZ4_FRAME.slice(-4));
+  },
+  OP_RING_QUEUES: (core) => {
+    core.writeArguments([utf8("q"), utf8("r")]);
+    expect(core.run({ opcode: abi.OP_RING_QUEUES, flags: 2 }).result).toBe(0);
+    expect(core.run({ opcode: abi.OP_RING_SHARE }).result).toBe(0);
+  },
+  OP_RING_CLIENTS: (core) => {
+    core.writeArguments([utf8("q")]);
+    core.run({ opcode: abi.OP_RING_QUEUES, flags: 1 });
+    expect(core.run({ opcode: abi.OP_RING_CLIENTS, flags: 1, token: 1, len: 10 }).result).toBe(0);
+    expect(core.run({ opcode: abi.OP_RING_SHARE }).result).toBe(0);
+  },
+  OP_RING_SHARE: (core) => {
+    core.writeArguments([utf8("q"), utf8("r")]);
+    core.run({ opcode: abi.OP_RING_QUEUES, flags: 2 });
+    core.run({ opcode: abi.OP_RING_CLIENTS, flags: 1, token: 0, len: 10 });
+    expect(core.run({ opcode: abi.OP_RING_SHARE }).result).toBe(2);
+    expect(core.view.getUint32(core.control + abi.ARGUMENT_TEXT + 4, true)).toBe(1);
   },
 };
 

@@ -5,6 +5,7 @@ import { deflateSync } from "node:zlib";
 import * as zlib from "node:zlib";
 import { expect, test } from "vitest";
 import { UnsupportedError } from "../../client/errors.ts";
+import { crc32 } from "../core/crc32_model.ts";
 import { host } from "../support/runtime.ts";
 
 const text = (length: number) => new Uint8Array(length).map((_, at) => 97 + at % 26);
@@ -49,6 +50,16 @@ test("host: ZSTD works where the runtime has it, and is refused by type where it
   } else {
     expect(() => host.deflate("ZSTD", plain, 3)).toThrow(UnsupportedError);
     expect(() => host.inflate("ZSTD", plain, 10_000, false)).toThrow(UnsupportedError);
+  }
+});
+
+test("host: Deno and Bun have a CRC-32 of their own, which is that of a loop over the bytes; on Node the core's is faster", () => {
+  const isNode = !("Deno" in globalThis) && !("Bun" in globalThis);
+  expect(host.crc32 === undefined).toBe(isNode);
+  const bytes = crypto.getRandomValues(new Uint8Array(3_000));
+  for (const length of [0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 256, 1_000, 2_900]) {
+    const part = bytes.subarray(7, 7 + length);
+    expect((host.crc32 ?? crc32)(part)).toBe(crc32(part));
   }
 });
 

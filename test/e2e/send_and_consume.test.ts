@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { MessageExt } from "../../client/message.ts";
+import * as zlib from "node:zlib";
+import { UnsupportedError } from "../../client/errors.ts";
+import type { ProducerOptions } from "../../client/options.ts";
 import { doors } from "../support/doors.ts";
 import { sameBytes } from "../support/frames.ts";
 
@@ -20,12 +23,16 @@ const SIZES = [1, 4_095, 4_096, 65_536, 300 * 1_024, 3 * 1_024 * 1_024];
 
 describe.each(["JSON", "ROCKETMQ"] as const)("on real sockets with %s headers", (serializeType) => {
   /** Sends each body and waits until all have come back. */
-  async function roundTrip(bodies: readonly Uint8Array[], coreMemory: number, compression?: false): Promise<void> {
+  async function roundTrip(
+    bodies: readonly Uint8Array[],
+    coreMemory: number,
+    compression?: ProducerOptions<Uint8Array>["compression"],
+  ): Promise<void> {
     const cluster = await startCluster({ topics: { Bodies: { queues: 2 } } });
     const { namesrvAddr } = cluster;
     const errors: unknown[] = [];
     const base = { namesrvAddr, serializeType, coreMemory, onError: (error: unknown) => void errors.push(error) };
-    const producer = createProducer({ ...base, ...(compression === false ? { compression } : {}) });
+    const producer = createProducer({ ...base, ...(compression === undefined ? {} : { compression }) });
     const consumer = createPushConsumer({
       ...base,
       consumerGroup: "readers",
@@ -64,6 +71,19 @@ describe.each(["JSON", "ROCKETMQ"] as const)("on real sockets with %s headers", 
 
   test("so do bodies that were compressed", () =>
     roundTrip(SIZES.map((size) => new Uint8Array(size).fill(size & 0xff)), 16));
+
+  test("so do bodies that were compressed with LZ4, in a core of any size", async () => {
+    const bodies = SIZES.map((size) => new Uint8Array(size).fill(size & 0xff));
+    await roundTrip(bodies, 16, { type: "LZ4" });
+    await roundTrip(bodies, 2, { type: "LZ4", over: 0 });
+  });
+
+  test("so do bodies that were compressed with ZSTD where the runtime has it; elsewhere it is refused", async () => {
+    const bodies = SIZES.map((size) => new Uint8Array(size).fill(size & 0xff));
+    if ("zstdCompressSync" in zlib) return await roundTrip(bodies, 16, { type: "ZSTD" });
+    await using producer = createProducer({ namesrvAddr: "127.0.0.1:9", compression: { type: "ZSTD" } });
+    await expect(producer.send({ topic: "Bodies", body: bodies[2]! })).rejects.toThrow(UnsupportedError);
+  });
 
   test("so do frames that find no block in a small core", () =>
     roundTrip(SIZES.map((size) => noise(size, size + 1)), 2, false));

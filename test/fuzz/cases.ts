@@ -6,9 +6,9 @@ import { concat, frameBytes } from "../support/frames.ts";
 import { randomBinaryHeader, randomJsonHeader } from "./headers.ts";
 import type { VectorFrames } from "./vectors.ts";
 
-export type CaseKind = "vector" | "header" | "records" | "answers" | "garbage" | "commands";
+export type CaseKind = "vector" | "header" | "records" | "answers" | "garbage" | "lz4" | "commands";
 
-/** Bytes for a connection, and where they are cut. Answers and commands have none: their random numbers decide everything. */
+/** Bytes for a connection, and where they are cut. Answers, LZ4 and commands have none: their random numbers decide everything. */
 export interface Case {
   readonly kind: CaseKind;
   readonly bytes: Uint8Array;
@@ -28,10 +28,11 @@ export function caseOf(seed: number, index: number, vectors: VectorFrames): Case
 
 function kindOf(percent: number): CaseKind {
   if (percent < 57) return "vector";
-  if (percent < 70) return "header";
-  if (percent < 83) return "records";
-  if (percent < 90) return "answers";
-  return percent < 95 ? "garbage" : "commands";
+  if (percent < 69) return "header";
+  if (percent < 81) return "records";
+  if (percent < 88) return "answers";
+  if (percent < 93) return "garbage";
+  return percent < 96 ? "lz4" : "commands";
 }
 
 function bytesOf(kind: CaseKind, random: Random, vectors: VectorFrames): Uint8Array {

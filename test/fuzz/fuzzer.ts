@@ -6,6 +6,7 @@ import { AnswerFuzzer, type NearCounts } from "./answers.ts";
 import { type Case, type CaseKind, caseOf } from "./cases.ts";
 import { CommandFuzzer } from "./commands.ts";
 import { checkHeader } from "./header_check.ts";
+import { checkLz4 } from "./lz4_check.ts";
 import type { VectorFrames } from "./vectors.ts";
 import { checkWalk } from "./walk_check.ts";
 
@@ -44,7 +45,7 @@ const CLOSE_EVERY = 4096;
 export class Fuzzer {
   readonly counts: Counts = {
     cases: 0,
-    kinds: { vector: 0, header: 0, records: 0, answers: 0, garbage: 0, commands: 0 },
+    kinds: { vector: 0, header: 0, records: 0, answers: 0, garbage: 0, lz4: 0, commands: 0 },
     walked: 0,
     records: 0,
     frames: 0,
@@ -75,6 +76,7 @@ export class Fuzzer {
     try {
       if (one.kind === "commands") this.#commands.run(one.random);
       else if (one.kind === "answers") this.#answers.run(one.random);
+      else if (one.kind === "lz4") checkLz4(this.#core, one.random);
       else this.#feed(one);
       if (this.counts.cases % CLOSE_EVERY === 0) this.checkBytesInUse();
     } catch (cause) {

@@ -1,5 +1,6 @@
 import * as zlib from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { AllocateStrategy } from "../../client/allocate.ts";
 import { type CodecOptions, createCodecWith, type RemotingCodec } from "../../client/codec.ts";
 import { ArgumentError, CoreError, FrameError, UnsupportedError } from "../../client/errors.ts";
 import type { Host } from "../../client/host.ts";
@@ -7,8 +8,10 @@ import { decodeBatch, encodeBatch } from "../../client/protocol/batch.ts";
 import { decodeCommand, encodeCommand } from "../../client/protocol/command.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
 import { encodeRecord, type NewRecord } from "../../client/protocol/record.ts";
+import { COMPRESSED, COMPRESSION_LZ4, COMPRESSION_MASK, COMPRESSION_ZSTD } from "../../client/protocol/sys_flag.ts";
 import { encodeText } from "../../client/protocol/text.ts";
-import { coreModule } from "../support/core.ts";
+import { coreModule, openCore } from "../support/core.ts";
+import { sameBytes } from "../support/frames.ts";
 import { bodyVector, javaHost, present, readFrames, readLines, type Row } from "./vectors.ts";
 
 const host: Pick<Host, "core" | "inflate" | "crc32"> = {
@@ -20,6 +23,7 @@ const host: Pick<Host, "core" | "inflate" | "crc32"> = {
 };
 const createCodec = (options?: CodecOptions): RemotingCodec => createCodecWith(host, options);
 const codec = createCodec({ coreMemory: 16 });
+const core = openCore();
 const frames = readFrames();
 
 const record = (given: Partial<NewRecord> = {}): NewRecord => ({
@@ -108,7 +112,7 @@ describe("stream", () => {
 describe("messages", () => {
   test("recorded pull bodies are read as Java read them, in a core of any size", () => {
     const tiny = createCodec({ coreMemory: 1 });
-    let compared = 0;
+    let compared = 0, lz4 = 0;
     for (const { id, bytes, expect: { records } } of frames) {
       if (!records) continue;
       const body = decodeCommand(bytes).body;
@@ -143,15 +147,17 @@ describe("messages", () => {
             offsetMsgId: record.offsetMsgId,
             tags: properties?.TAGS ?? "",
           });
-          const isReadable = !(message.sysFlag & 1) || (message.sysFlag & 0x300) === 0x300 ||
-            (message.sysFlag & 0x700) === 0;
-          if (isReadable) expect(bodyVector(message.rawBody(), record.body), id).toEqual(record.body);
+          // The host here reads no ZSTD.
+          const type = message.sysFlag & COMPRESSED ? message.sysFlag & COMPRESSION_MASK : undefined;
+          if (type === COMPRESSION_LZ4) lz4++;
+          if (type !== COMPRESSION_ZSTD) expect(bodyVector(message.rawBody(), record.body), id).toEqual(record.body);
           if (!present(properties)["POP_CK"]) expect({ ...message.properties }, id).toEqual(present(properties));
           compared++;
         }
       }
     }
     expect(compared).toBeGreaterThan(800);
+    expect(lz4).toBeGreaterThan(0);
   });
 
   test("a message stays right when the caller's bytes change", () => {
@@ -199,14 +205,33 @@ describe("messages", () => {
     const last = messages.at(-1)!;
     expect(last).toMatchObject({ tags: "t1499", queueOffset: 2n ** 40n + 1499n, commitLogOffset: 4711n, queueId: 3 });
     expect(last.body).toEqual(encodeText("b1499"));
-    const lz4 = record({ sysFlag: 0xc0 | 0x101, body: encodeText("x") });
-    expect(() => codec.decodeMessages(encodeRecord(lz4))).toThrow(UnsupportedError);
+    const lz4 = record({ sysFlag: 0xc0 | 0x101, body: core.deflateLz4(encodeBatch(elements(4))) });
+    expect(codec.decodeMessages(encodeRecord(lz4)).map(({ tags }) => tags)).toEqual(["t0", "t1", "t2", "t3"]);
+    const zstd = record({ sysFlag: 0xc0 | 0x201, body: encodeText("x") });
+    expect(() => codec.decodeMessages(encodeRecord(zstd))).toThrow(UnsupportedError);
   });
 
   test("a body that is far larger than any message when inflated is refused", () => {
-    const bomb = record({ sysFlag: 0x301, body: new Uint8Array(zlib.deflateSync(new Uint8Array(17 << 20))) });
-    const [message] = codec.decodeMessages(encodeRecord(bomb));
-    expect(() => message!.rawBody()).toThrow();
+    const zeroes = new Uint8Array(17 << 20);
+    const bombs = [
+      record({ sysFlag: 0x301, body: new Uint8Array(zlib.deflateSync(zeroes)) }),
+      record({ sysFlag: 0x101, body: core.deflateLz4(zeroes) }),
+    ];
+    for (const bomb of bombs) {
+      const [message] = codec.decodeMessages(encodeRecord(bomb));
+      expect(() => message!.rawBody()).toThrow();
+    }
+  });
+
+  test("an LZ4 body is read when it is asked for; a damaged one is a FrameError then", () => {
+    const body = encodeText("paid ".repeat(50_000)), lz4 = core.deflateLz4(body);
+    const [message] = codec.decodeMessages(encodeRecord(record({ sysFlag: 0x101, body: lz4 })));
+    expect(sameBytes(message!.body, body) && sameBytes(message!.rawBody(), body)).toBe(true);
+    for (const damaged of [lz4.subarray(0, lz4.length - 1), lz4.subarray(1), encodeText("x")]) {
+      const [other] = codec.decodeMessages(encodeRecord(record({ sysFlag: 0x101, body: damaged })));
+      expect(other!.tags).toBe("a");
+      expect(() => other!.body).toThrow(FrameError);
+    }
   });
 });
 
@@ -263,13 +288,19 @@ describe("allocate", () => {
     expect(compared).toBe(60);
   });
 
-  test("a strategy of one's own is asked, one that is not built is refused", () => {
-    const queues = [{ topic: "T", brokerName: "b", queueId: 0 }];
+  test("a strategy of one's own is asked, one that there is not is refused, and the others give a lone client all", () => {
+    const queues = [0, 1, 2].map((queueId) => ({ topic: "T", brokerName: "r@b", queueId }));
     const own = { name: "MINE", allocate: () => queues };
     expect(codec.allocate(own, "G", "c", queues, ["c"])).toBe(queues);
-    for (const strategy of ["AVG_BY_CIRCLE", "CONSISTENT_HASH", { name: "CONFIG", queues }] as const) {
-      expect(() => codec.allocate(strategy, "G", "c", queues, ["c"])).toThrow(UnsupportedError);
-    }
+    expect(() => codec.allocate("NONE" as never, "G", "c", queues, ["c"])).toThrow(ArgumentError);
+    const strategies: readonly AllocateStrategy[] = [
+      "AVG_BY_CIRCLE",
+      "CONSISTENT_HASH",
+      { name: "CONFIG", queues },
+      { name: "MACHINE_ROOM", rooms: ["r"] },
+      { name: "MACHINE_ROOM_NEARBY", inner: "CONSISTENT_HASH", roomOf: () => "r" },
+    ];
+    for (const strategy of strategies) expect(codec.allocate(strategy, "G", "c", queues, ["c"])).toEqual(queues);
   });
 });
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import * as zlib from "node:zlib";
-import { expandLz4 } from "./lz4.ts";
+import { modelReadLz4 } from "../core/lz4_model.ts";
 
 const FOLDER = new URL("../vectors/", import.meta.url);
 
@@ -99,7 +99,7 @@ export const canReadZstd = "zstdDecompressSync" in zlib;
 /** A stored body as the client would give it; undefined when this runtime cannot read ZSTD. */
 export function expand(body: Uint8Array, type: "ZLIB" | "LZ4" | "ZSTD" | undefined): Uint8Array | undefined {
   if (type === "ZLIB") return new Uint8Array(zlib.inflateSync(body));
-  if (type === "LZ4") return expandLz4(body);
+  if (type === "LZ4") return modelReadLz4(body, Infinity);
   if (type === "ZSTD" && canReadZstd) {
     return new Uint8Array(
       (zlib as unknown as { zstdDecompressSync(bytes: Uint8Array): Uint8Array }).zstdDecompressSync(body),

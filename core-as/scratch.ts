@@ -1,0 +1,31 @@
+// Memory for what takes several commands and ends with the last of them: reading LZ4 frames, writing one, a hash ring. They
+// have one memory together, because the host runs each of them to its end without another between.
+
+import { SLACK } from "./shared";
+
+export const SCRATCH_BYTES: u32 = 131072;
+
+export const SCRATCH: usize = memory.data(131072 + 64, 16);
+export const SCRATCH_END: usize = SCRATCH + SCRATCH_BYTES;
+if (SLACK != 64) ERROR("SCRATCH has other slack");
+
+const NOBODY: u32 = 0;
+export const LZ4_READER: u32 = 1;
+export const LZ4_WRITER: u32 = 2;
+export const RING: u32 = 3;
+
+let user: u32 = NOBODY;
+
+/** Whoever used the memory before has lost it. */
+export function beginScratch(who: u32): void {
+  user = who;
+}
+
+export function endScratch(): void {
+  user = NOBODY;
+}
+
+/** Whether nobody else has begun. */
+export function hasScratch(who: u32): bool {
+  return user == who;
+}

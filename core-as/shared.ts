@@ -51,6 +51,8 @@ export class Control {
   /** Written by the host. */
   cqTail: u32;
   bytesInUse: u32;
+  reserved: u32;
+  uniqueId: f64;
 }
 
 const CONTROL_SIZE: usize = abi.CONTROL_SIZE;
@@ -141,6 +143,7 @@ if (offsetof<Control>("sqTail") != abi.SQ_TAIL) ERROR("Control.sqTail moved");
 if (offsetof<Control>("cqHead") != abi.CQ_HEAD) ERROR("Control.cqHead moved");
 if (offsetof<Control>("cqTail") != abi.CQ_TAIL) ERROR("Control.cqTail moved");
 if (offsetof<Control>("bytesInUse") != abi.BYTES_IN_USE) ERROR("Control.bytesInUse moved");
+if (offsetof<Control>("uniqueId") != abi.UNIQUE_ID) ERROR("Control.uniqueId moved");
 if (<i32> offsetof<Control>() > abi.QUEUE_STATE) ERROR("Control reaches into QUEUE_STATE");
 if (abi.QUEUE_STATE + abi.QUEUE_STATE_SIZE > abi.SUBMISSIONS) ERROR("QUEUE_STATE reaches into the submissions");
 

@@ -35,6 +35,8 @@ const SHORT_TEXT = 32;
 const SPILL_FIRST = 262_144;
 /** The core counts what comes out of LZ4 frames up to here. */
 const LZ4_MAX = 2 ** 30;
+/** No frame has carried the unique id yet: the core makes one. */
+export const NEW_ID = -1;
 
 /**
  * One whole frame, lent to a sink. `fields` says what the core understood of the header: FIELD_READ not set means that
@@ -64,6 +66,12 @@ export class Frame {
   bodyLength = 0;
   textPtr = 0;
   textLength = 0;
+  readonly #arena: DataView | undefined;
+
+  /** `arena` is for frames that are lent from there. */
+  constructor(arena?: DataView) {
+    this.#arena = arena;
+  }
 
   /** A copy of the header's bytes. */
   headerBytes(): Uint8Array {
@@ -73,6 +81,14 @@ export class Frame {
   /** A copy of the body; empty when there is none. */
   body(): Uint8Array {
     return this.source.slice(this.bodyPtr, this.bodyPtr + this.bodyLength);
+  }
+
+  /** Copies the first 32 bytes of the text as eight words, cheaply; false when the text has another length or is not in the arena. */
+  copyText32(into: Int32Array, at: number): boolean {
+    const view = this.#arena, from = this.textPtr;
+    if (view === undefined || !this.inArena || this.textLength !== 32) return false;
+    for (let word = 0; word < 8; word++) into[at + word] = view.getInt32(from + word * 4, true);
+    return true;
   }
 
   /** msgId, when FIELD_TEXT is set. */
@@ -111,7 +127,7 @@ export class Core {
   readonly #u8: Uint8Array;
   readonly #i32: Int32Array;
   readonly #f64: Float64Array;
-  readonly #frame = new Frame();
+  readonly #frame: Frame;
   readonly #spills = new Map<number, Spill>();
   #failure: CoreError | undefined;
   #feeding = false;
@@ -140,6 +156,7 @@ export class Core {
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
+    this.#frame = new Frame(new DataView(memory.buffer));
     this.#must(abi.OP_INIT);
   }
 
@@ -158,9 +175,12 @@ export class Core {
     return this.#failure;
   }
 
-  /** Tells the time, in ms; it is written into every frame that carries a born timestamp until the next call. */
-  clock(now: number): void {
-    this.#must(abi.OP_CLOCK, 0, 0, 0, now);
+  /**
+   * Tells the time, in ms, and how many of them have passed since the month began. They are in every born timestamp and
+   * unique id until the next call.
+   */
+  clock(now: number, sinceMonth = 0): void {
+    this.#must(abi.OP_CLOCK, 0, 0, 0, now, 0, sinceMonth);
   }
 
   // ── inbound ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -352,35 +372,64 @@ export class Core {
 
   /**
    * Writes one frame into a segment. With `apart` the body is counted but not copied: write it right behind the segment's
-   * end. False when the segment has no room. Throws `ArgumentError` when the frame can never be sent.
+   * end. A program with a hole for it writes `id`, or a new one, which `uniqueId` tells. False when the segment has no
+   * room. Throws `ArgumentError` when the frame can never be sent.
    */
   encode(
     program: number,
     segment: number,
     opaque: number,
     value: number,
-    args: readonly string[],
+    args: readonly (string | Uint8Array)[],
     body: Uint8Array | undefined,
     apart = false,
+    id: number = NEW_ID,
   ): boolean {
+    const i32 = this.#i32, count = args.length;
     let at = this.#control + abi.ARGUMENT_TEXT;
-    const limit = at + abi.ARGUMENT_BYTES;
     let length = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
-    for (const arg of args) {
-      const end = this.#writeText(arg, at, limit);
-      this.#i32[length++] = end - at;
+    for (let i = 0; i < count; i++) {
+      const end = this.#writeArgument(args[i]!, at);
+      i32[length++] = end - at;
       at = end;
     }
-    const flags = args.length | (apart ? abi.ENCODE_BODY_APART : 0);
-    const bodyLength = body ? body.length : 0;
-    const result = this.#command(abi.OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
-    if (result === abi.E_NO_ROOM) return false;
+    let flags = count;
+    if (apart) flags |= abi.ENCODE_BODY_APART;
+    if (id !== NEW_ID) {
+      flags |= abi.ENCODE_SAME_ID;
+      this.#f64[(this.#control + abi.UNIQUE_ID) >> 3] = id;
+    }
+    const result = this.#command(
+      abi.OP_ENCODE,
+      program,
+      segment,
+      body === undefined ? 0 : body.length,
+      value,
+      flags,
+      opaque,
+    );
+    if (result < 0) return this.#notEncoded(result);
+    if (body !== undefined && !apart) this.#u8.set(body, result);
+    return true;
+  }
+
+  #notEncoded(result: number): false {
     if (result === abi.E_FRAME_TOO_LARGE) {
       throw new ArgumentError(`Cannot send a frame of more than ${abi.FRAME_MAX} bytes`);
     }
-    this.#check(abi.OP_ENCODE, result);
-    if (body && !apart) this.#u8.set(body, result);
-    return true;
+    if (result !== abi.E_NO_ROOM) this.#check(abi.OP_ENCODE, result);
+    return false;
+  }
+
+  /** The unique id in the frame that was encoded last, of those that have one: a whole number below 2^48. */
+  get uniqueId(): number {
+    return this.#f64[(this.#control + abi.UNIQUE_ID) >> 3]!;
+  }
+
+  /** A new unique id, for what is not encoded by a program. */
+  nextUniqueId(): number {
+    this.#must(abi.OP_UNIQUE_ID);
+    return this.uniqueId;
   }
 
   /** Copies a ready frame into a segment; false when it has no room. */
@@ -634,29 +683,43 @@ export class Core {
       const text = texts[from + count];
       // A unit of UTF-16 has at most three bytes in UTF-8.
       if (text === undefined || count === most || (count > 0 && at + text.length * 3 > limit)) return count;
-      const end = this.#writeText(text, at, limit);
+      const end = this.#writeArgument(text, at);
       this.#i32[lengths + count] = end - at;
       at = end;
     }
   }
 
-  #writeText(text: string, at: number, limit: number): number {
-    const u8 = this.#u8;
-    if (text.length <= SHORT_TEXT && at + SHORT_TEXT <= limit) {
-      let end = at;
-      for (let i = 0; i < text.length; i++) {
-        const unit = text.charCodeAt(i);
-        if (unit > 127) return this.#writeLong(text, at, limit);
-        u8[end++] = unit;
-      }
-      return end;
+  /** Writes an argument into the argument area; returns its end. */
+  #writeArgument(arg: string | Uint8Array, at: number): number {
+    const limit = this.#control + abi.ARGUMENT_TEXT + abi.ARGUMENT_BYTES;
+    if (typeof arg !== "string") {
+      if (arg.length > limit - at) throw tooLong();
+      this.#u8.set(arg, at);
+      return at + arg.length;
     }
-    return this.#writeLong(text, at, limit);
+    const { length } = arg;
+    if (length > SHORT_TEXT || at + SHORT_TEXT > limit) return this.#writeLong(arg, at, limit);
+    const u8 = this.#u8, i32 = this.#i32;
+    let i = 0, all = 0;
+    // Four characters at a time where they can be stored at once.
+    if ((at & 3) === 0) {
+      for (; i + 4 <= length; i += 4) {
+        const a = arg.charCodeAt(i), b = arg.charCodeAt(i + 1), c = arg.charCodeAt(i + 2), d = arg.charCodeAt(i + 3);
+        i32[(at + i) >> 2] = a | b << 8 | c << 16 | d << 24;
+        all |= a | b | c | d;
+      }
+    }
+    for (; i < length; i++) {
+      const unit = arg.charCodeAt(i);
+      u8[at + i] = unit;
+      all |= unit;
+    }
+    return all > 127 ? this.#writeLong(arg, at, limit) : at + length;
   }
 
   #writeLong(text: string, at: number, limit: number): number {
     const { read, written } = encoder.encodeInto(text, this.#u8.subarray(at, limit));
-    if (read < text.length) throw new ArgumentError("Cannot encode a header: its fields are longer than 64 KiB");
+    if (read < text.length) throw tooLong();
     return at + written;
   }
 
@@ -732,6 +795,8 @@ export class Core {
     return this.#f64[(this.#entry + abi.SUBMISSION_VALUE) >> 3]!;
   }
 }
+
+const tooLong = (): ArgumentError => new ArgumentError("Cannot encode a header: its fields are longer than 64 KiB");
 
 function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;

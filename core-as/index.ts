@@ -10,6 +10,7 @@ import { beginReading, readLz4 } from "./lz4";
 import { initLz4 } from "./lz4_block";
 import { beginWriting, endWriting, writeLz4 } from "./lz4_encode";
 import { initMd5 } from "./md5";
+import { encode, initEncoding, setClock } from "./encode";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
@@ -21,12 +22,13 @@ import {
   removePairs,
   takePairs,
 } from "./process_queue";
-import { compileProgram, encode, freeProgram, initPrograms, setClock } from "./program";
+import { compileProgram, freeProgram } from "./program";
 import { walk } from "./records";
 import { appendFrame, freeSegment, openSegment, resetSegment } from "./segment";
 import { initShapes } from "./shapes";
 import { CONTROL, control as controlBlock, Submission, submissionAt } from "./shared";
 import { closeConnection, feed, openConnection, room } from "./stream";
+import { takeUniqueId } from "./unique_id";
 
 export const abiVersion: i32 = abi.ABI_VERSION;
 export const control: u32 = <u32> CONTROL;
@@ -116,6 +118,8 @@ function run(entry: Submission): void {
       return addClients(entry);
     case abi.OP_RING_SHARE:
       return ringShare(entry);
+    case abi.OP_UNIQUE_ID:
+      return takeUniqueId(entry);
     default:
       entry.result = abi.E_UNKNOWN_OPCODE;
   }
@@ -125,7 +129,7 @@ function run(entry: Submission): void {
 function init(entry: Submission): void {
   entry.result = initArena();
   if (entry.result < 0) return;
-  initPrograms();
+  initEncoding();
   initCrc();
   initDigits();
   initShapes();

@@ -194,6 +194,11 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
     expect(core.run({ opcode: abi.OP_RING_SHARE }).result).toBe(2);
     expect(core.view.getUint32(core.control + abi.ARGUMENT_TEXT + 4, true)).toBe(1);
   },
+  OP_UNIQUE_ID: (core) => {
+    core.run({ opcode: abi.OP_CLOCK, value: 1e12, token: 5 });
+    expect(core.run({ opcode: abi.OP_UNIQUE_ID }).result).toBe(0);
+    expect(core.view.getFloat64(core.control + abi.UNIQUE_ID, true)).toBe(5 * 65_536);
+  },
 };
 
 describe("ABI", () => {

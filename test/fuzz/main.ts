@@ -126,7 +126,7 @@ function summary({ counts, near: { near, nearHits }, bytesInUse }: Fuzzer, secon
     `mutations of vectors  ${share(kinds.vector)}`,
     `generated             headers ${share(kinds.header)}, records ${share(kinds.records)}, ` +
     `answers ${share(kinds.answers)}, garbage ${share(kinds.garbage)}, LZ4 ${share(kinds.lz4)}, ` +
-      `commands ${share(kinds.commands)}`,
+    `commands ${share(kinds.commands)}`,
     `reached the walk      ${share(walked)}, ${records} records`,
     `frames                ${frames}, ${read} headers read by the core, ${share(refused)} of the cases refused`,
     `near right answers    ${near} headers, ${(nearHits / near * 100).toFixed(1)} % read by a learned shape`,

@@ -33,6 +33,8 @@ const decoder = new TextDecoder();
 /** Longer texts go through `encodeInto`, shorter ones through a loop. */
 const SHORT_TEXT = 32;
 const SPILL_FIRST = 262_144;
+/** No frame has carried the unique id yet: the core makes one. */
+export const NEW_ID = -1;
 
 /**
  * One whole frame, lent to a sink. `fields` says what the core understood of the header: FIELD_READ not set means that
@@ -156,9 +158,12 @@ export class Core {
     return this.#failure;
   }
 
-  /** Tells the time, in ms; it is written into every frame that carries a born timestamp until the next call. */
-  clock(now: number): void {
-    this.#must(abi.OP_CLOCK, 0, 0, 0, now);
+  /**
+   * Tells the time, in ms, and how many of them have passed since the month began. They are in every born timestamp and
+   * unique id until the next call.
+   */
+  clock(now: number, sinceMonth = 0): void {
+    this.#must(abi.OP_CLOCK, 0, 0, 0, now, 0, sinceMonth);
   }
 
   // ── inbound ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -350,35 +355,64 @@ export class Core {
 
   /**
    * Writes one frame into a segment. With `apart` the body is counted but not copied: write it right behind the segment's
-   * end. False when the segment has no room. Throws `ArgumentError` when the frame can never be sent.
+   * end. A program with a hole for it writes `id`, or a new one, which `uniqueId` tells. False when the segment has no
+   * room. Throws `ArgumentError` when the frame can never be sent.
    */
   encode(
     program: number,
     segment: number,
     opaque: number,
     value: number,
-    args: readonly string[],
+    args: readonly (string | Uint8Array)[],
     body: Uint8Array | undefined,
     apart = false,
+    id: number = NEW_ID,
   ): boolean {
+    const i32 = this.#i32, count = args.length;
     let at = this.#control + abi.ARGUMENT_TEXT;
-    const limit = at + abi.ARGUMENT_BYTES;
     let length = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
-    for (const arg of args) {
-      const end = this.#writeText(arg, at, limit);
-      this.#i32[length++] = end - at;
+    for (let i = 0; i < count; i++) {
+      const end = this.#writeArgument(args[i]!, at);
+      i32[length++] = end - at;
       at = end;
     }
-    const flags = args.length | (apart ? abi.ENCODE_BODY_APART : 0);
-    const bodyLength = body ? body.length : 0;
-    const result = this.#command(abi.OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
-    if (result === abi.E_NO_ROOM) return false;
+    let flags = count;
+    if (apart) flags |= abi.ENCODE_BODY_APART;
+    if (id !== NEW_ID) {
+      flags |= abi.ENCODE_SAME_ID;
+      this.#f64[(this.#control + abi.UNIQUE_ID) >> 3] = id;
+    }
+    const result = this.#command(
+      abi.OP_ENCODE,
+      program,
+      segment,
+      body === undefined ? 0 : body.length,
+      value,
+      flags,
+      opaque,
+    );
+    if (result < 0) return this.#notEncoded(result);
+    if (body !== undefined && !apart) this.#u8.set(body, result);
+    return true;
+  }
+
+  #notEncoded(result: number): false {
     if (result === abi.E_FRAME_TOO_LARGE) {
       throw new ArgumentError(`Cannot send a frame of more than ${abi.FRAME_MAX} bytes`);
     }
-    this.#check(abi.OP_ENCODE, result);
-    if (body && !apart) this.#u8.set(body, result);
-    return true;
+    if (result !== abi.E_NO_ROOM) this.#check(abi.OP_ENCODE, result);
+    return false;
+  }
+
+  /** The unique id in the frame that was encoded last, of those that have one: a whole number below 2^48. */
+  get uniqueId(): number {
+    return this.#f64[(this.#control + abi.UNIQUE_ID) >> 3]!;
+  }
+
+  /** A new unique id, for what is not encoded by a program. */
+  nextUniqueId(): number {
+    this.#must(abi.OP_UNIQUE_ID);
+    return this.uniqueId;
   }
 
   /** Copies a ready frame into a segment; false when it has no room. */
@@ -549,23 +583,37 @@ export class Core {
 
   // ── the one door ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #writeText(text: string, at: number, limit: number): number {
-    const u8 = this.#u8;
-    if (text.length <= SHORT_TEXT && at + SHORT_TEXT <= limit) {
-      let end = at;
-      for (let i = 0; i < text.length; i++) {
-        const unit = text.charCodeAt(i);
-        if (unit > 127) return this.#writeLong(text, at, limit);
-        u8[end++] = unit;
-      }
-      return end;
+  /** Writes an argument into the argument area; returns its end. */
+  #writeArgument(arg: string | Uint8Array, at: number): number {
+    const limit = this.#control + abi.ARGUMENT_TEXT + abi.ARGUMENT_BYTES;
+    if (typeof arg !== "string") {
+      if (arg.length > limit - at) throw tooLong();
+      this.#u8.set(arg, at);
+      return at + arg.length;
     }
-    return this.#writeLong(text, at, limit);
+    const { length } = arg;
+    if (length > SHORT_TEXT || at + SHORT_TEXT > limit) return this.#writeLong(arg, at, limit);
+    const u8 = this.#u8, i32 = this.#i32;
+    let i = 0, all = 0;
+    // Four characters at a time where they can be stored at once.
+    if ((at & 3) === 0) {
+      for (; i + 4 <= length; i += 4) {
+        const a = arg.charCodeAt(i), b = arg.charCodeAt(i + 1), c = arg.charCodeAt(i + 2), d = arg.charCodeAt(i + 3);
+        i32[(at + i) >> 2] = a | b << 8 | c << 16 | d << 24;
+        all |= a | b | c | d;
+      }
+    }
+    for (; i < length; i++) {
+      const unit = arg.charCodeAt(i);
+      u8[at + i] = unit;
+      all |= unit;
+    }
+    return all > 127 ? this.#writeLong(arg, at, limit) : at + length;
   }
 
   #writeLong(text: string, at: number, limit: number): number {
     const { read, written } = encoder.encodeInto(text, this.#u8.subarray(at, limit));
-    if (read < text.length) throw new ArgumentError("Cannot encode a header: its fields are longer than 64 KiB");
+    if (read < text.length) throw tooLong();
     return at + written;
   }
 
@@ -627,6 +675,8 @@ export class Core {
     return this.#f64[(this.#entry + abi.SUBMISSION_VALUE) >> 3]!;
   }
 }
+
+const tooLong = (): ArgumentError => new ArgumentError("Cannot encode a header: its fields are longer than 64 KiB");
 
 function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;

@@ -34,6 +34,11 @@ export const CQ_TAIL = 12;
 export const BYTES_IN_USE = 16;
 /** u32: headers that a learned shape has read; counts through all 32 bits. */
 export const SHAPE_HITS = 20;
+/**
+ * f64: the unique id that the last frame with a UNIQUE_ID hole carries: milliseconds since the month began x 65536 + counter.
+ * Written by OP_ENCODE and OP_UNIQUE_ID; read by OP_ENCODE with ENCODE_SAME_ID.
+ */
+export const UNIQUE_ID = 24;
 /** State of one process queue, written by every queue command: see QUEUE_*. */
 export const QUEUE_STATE = 64;
 export const SUBMISSIONS = 128;
@@ -100,7 +105,10 @@ export const FIELD_OTHER = 128;
 // ── opcodes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 /** Once, first: lays out the arena over the whole memory. */
 export const OP_INIT = 1;
-/** value: now in ms. Digits for BORN_TIMESTAMP holes until the next one. */
+/**
+ * value: now in ms, token: how many of them since the month began. Digits for BORN_TIMESTAMP holes until the next one, and
+ * the time in new unique ids.
+ */
 export const OP_CLOCK = 2;
 /** len: bytes → result: address of a block whose usable size is at least len (SLACK behind it), or E_NO_ROOM. */
 export const OP_ALLOCATE_BLOCK = 3;
@@ -127,7 +135,8 @@ export const OP_SEGMENT_RESET = 13;
 /**
  * handle: program, token: opaque, ptr: segment, value: queueId, len: body length, flags: argument count,
  * arguments in the argument area → result: address for the body, or E_NO_ROOM. With ENCODE_BODY_APART in the high bit of
- * flags the body is counted in the frame's length but has no room in the segment: the result is the segment's end.
+ * flags the body is counted in the frame's length but has no room in the segment: the result is the segment's end. With
+ * ENCODE_SAME_ID the frame carries the id that stands in UNIQUE_ID, without it a new one, if its program has a hole for it.
  */
 export const OP_ENCODE = 14;
 /** ptr: segment, len: bytes → result: address where a ready frame may be copied, or E_NO_ROOM. */
@@ -157,10 +166,13 @@ export const OP_QUEUE_STATE = 24;
 export const OP_QUEUE_CLEAR = 25;
 /** flags: STRATEGY_*, handle: queues, len: clients, token: own index → ptr: first queue, len: count. */
 export const OP_ALLOCATE = 26;
+/** Takes a unique id without a frame and leaves it in UNIQUE_ID. */
+export const OP_UNIQUE_ID = 50;
 
-/** High bit of OP_ENCODE's flags. */
+/** In OP_ENCODE's flags, above the number of arguments. */
 export const ENCODE_BODY_APART = 32768;
-export const ENCODE_COUNT_MASK = 32767;
+export const ENCODE_SAME_ID = 16384;
+export const ENCODE_COUNT_MASK = 16383;
 
 // ── answers of OP_FEED ───────────────────────────────────────────────────────────────────────────────────────────────
 export const FEED_DONE = 0;
@@ -202,6 +214,8 @@ export const HOLE_ARGUMENT32 = 9;
 /** Leaves a big-endian i32 for the length of what follows up to the matching CLOSE. At most 8 deep. */
 export const HOLE_OPEN = 10;
 export const HOLE_CLOSE = 11;
+/** The last 12 of a unique id's 32 hexadecimal digits: time and counter. What stands before them belongs to the literal. */
+export const HOLE_UNIQUE_ID = 12;
 /** In the literal length of the first step: bit 15 of `hole` marks a program of the ROCKETMQ header kind. */
 export const PROGRAM_BINARY = 32768;
 

@@ -4,6 +4,7 @@ import * as abi from "./abi";
 import { allocate } from "./allocate";
 import { allocateHostBlock, arenaIsReady, freeHostBlock, initArena } from "./arena";
 import { crc32, initCrc } from "./crc32";
+import { encode, initEncoding, setClock } from "./encode";
 import { initDigits } from "./ext_fields";
 import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
@@ -16,12 +17,13 @@ import {
   removePairs,
   takePairs,
 } from "./process_queue";
-import { compileProgram, encode, freeProgram, initPrograms, setClock } from "./program";
+import { compileProgram, freeProgram } from "./program";
 import { walk } from "./records";
 import { appendFrame, freeSegment, openSegment, resetSegment } from "./segment";
 import { initShapes } from "./shapes";
 import { CONTROL, control as controlBlock, Submission, submissionAt } from "./shared";
 import { closeConnection, feed, openConnection, room } from "./stream";
+import { takeUniqueId } from "./unique_id";
 
 export const abiVersion: i32 = abi.ABI_VERSION;
 export const control: u32 = <u32> CONTROL;
@@ -95,6 +97,8 @@ function run(entry: Submission): void {
       return clearQueue(entry);
     case abi.OP_ALLOCATE:
       return allocate(entry);
+    case abi.OP_UNIQUE_ID:
+      return takeUniqueId(entry);
     default:
       entry.result = abi.E_UNKNOWN_OPCODE;
   }
@@ -104,7 +108,7 @@ function run(entry: Submission): void {
 function init(entry: Submission): void {
   entry.result = initArena();
   if (entry.result < 0) return;
-  initPrograms();
+  initEncoding();
   initCrc();
   initDigits();
   initShapes();

@@ -52,6 +52,7 @@ export class Control {
   cqTail: u32;
   bytesInUse: u32;
   shapeHits: u32;
+  uniqueId: f64;
 }
 
 const CONTROL_SIZE: usize = abi.CONTROL_SIZE;
@@ -139,6 +140,7 @@ if (offsetof<Control>("cqHead") != abi.CQ_HEAD) ERROR("Control.cqHead moved");
 if (offsetof<Control>("cqTail") != abi.CQ_TAIL) ERROR("Control.cqTail moved");
 if (offsetof<Control>("bytesInUse") != abi.BYTES_IN_USE) ERROR("Control.bytesInUse moved");
 if (offsetof<Control>("shapeHits") != abi.SHAPE_HITS) ERROR("Control.shapeHits moved");
+if (offsetof<Control>("uniqueId") != abi.UNIQUE_ID) ERROR("Control.uniqueId moved");
 if (<i32> offsetof<Control>() > abi.QUEUE_STATE) ERROR("Control reaches into QUEUE_STATE");
 if (abi.QUEUE_STATE + abi.QUEUE_STATE_SIZE > abi.SUBMISSIONS) ERROR("QUEUE_STATE reaches into the submissions");
 

@@ -142,6 +142,11 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
     const command = { opcode: abi.OP_ALLOCATE, flags: abi.STRATEGY_AVG, handle: 8, len: 3, token: 2 };
     expect(core.run(command)).toMatchObject({ result: 0, ptr: 6, len: 2 });
   },
+  OP_UNIQUE_ID: (core) => {
+    core.run({ opcode: abi.OP_CLOCK, value: 1e12, token: 5 });
+    expect(core.run({ opcode: abi.OP_UNIQUE_ID }).result).toBe(0);
+    expect(core.view.getFloat64(core.control + abi.UNIQUE_ID, true)).toBe(5 * 65_536);
+  },
 };
 
 describe("ABI", () => {

@@ -46,12 +46,12 @@ const CALL: Omit<Call, "steps" | "serializeType"> = {
 function encode(
   core: Core,
   segment: number,
-  { steps, serializeType, opaque, value, now, args, body }: Call,
+  { steps, serializeType, opaque, value, now, args, body, id }: Call,
 ): Uint8Array | undefined {
   const program = core.program(steps, serializeType);
   const before = core.segmentLength(segment);
   core.clock(now);
-  const fits = core.encode(program, segment, opaque, value, args, body);
+  const fits = core.encode(program, segment, opaque, value, args, body, false, id);
   core.freeProgram(program);
   if (fits) return core.segmentBytes(segment, before).slice();
   expect(core.segmentLength(segment)).toBe(before);
@@ -75,7 +75,7 @@ function randomSteps(random: Random): { steps: Step[]; args: string[] } {
   let depth = 0;
   const literal = () => random.once(3) ? "" : random.once(2) ? randomText(random) : random.bytes(random.below(70));
   for (let count = random.below(20); count > 0; count--) {
-    const hole = 1 + random.below(abi.HOLE_CLOSE);
+    const hole = 1 + random.below(abi.HOLE_UNIQUE_ID);
     if (hole === abi.HOLE_OPEN && depth === 8 || hole === abi.HOLE_CLOSE && depth === 0) continue;
     if (hole === abi.HOLE_OPEN) depth++;
     if (hole === abi.HOLE_CLOSE) depth--;
@@ -122,7 +122,7 @@ describe("header programs", () => {
         body: random.bytes(random.below(random.pick([5, 400]))),
       };
       const frame = encode(core, segment, call);
-      const model = frameModel(call);
+      const model = frameModel({ id: core.uniqueId, ...call });
       if (frame) {
         expect(frame).toEqual(model);
         frames.push(frame);
@@ -311,7 +311,7 @@ describe("header programs", () => {
     ["no steps", []],
     ["no end", [["a", abi.HOLE_OPAQUE]]],
     ["something behind its end", [["", abi.HOLE_END], ["", abi.HOLE_END]]],
-    ["an unknown hole", [["", 12], ["", abi.HOLE_END]]],
+    ["an unknown hole", [["", abi.HOLE_UNIQUE_ID + 1], ["", abi.HOLE_END]]],
     ["a second mark of its kind", [["", abi.HOLE_OPAQUE], ["", abi.HOLE_VALUE | abi.PROGRAM_BINARY], [
       "",
       abi.HOLE_END,

@@ -10,16 +10,19 @@ export interface Call {
   readonly now: number;
   readonly args: readonly string[];
   readonly body: Uint8Array;
+  /** What UNIQUE_ID holes hold. */
+  readonly id?: number;
 }
 
 /** The frame that a header program must write: piece by piece, with JSON.stringify for escapes. */
-export function frameModel({ steps, serializeType, opaque, value, now, args, body }: Call): Uint8Array {
-  const header = headerModel(steps, opaque, value, now, [...args]);
+export function frameModel(call: Call): Uint8Array {
+  const { steps, serializeType, args, body } = call;
+  const header = headerModel(steps, call, [...args]);
   const kind = serializeType === "JSON" ? JSON_KIND : BINARY_KIND;
   return concat([int32(4 + header.length + body.length), int32(kind << 24 | header.length), header, body]);
 }
 
-function headerModel(steps: readonly Step[], opaque: number, value: number, now: number, args: string[]): Uint8Array {
+function headerModel(steps: readonly Step[], call: Call, args: string[]): Uint8Array {
   const opened: Uint8Array[][] = [];
   let parts: Uint8Array[] = [];
   for (const [literal, hole] of steps) {
@@ -31,12 +34,12 @@ function headerModel(steps: readonly Step[], opaque: number, value: number, now:
       const inner = concat(parts);
       parts = opened.pop()!;
       parts.push(int32(inner.length), inner);
-    } else parts.push(holeModel(hole, opaque, value, now, args));
+    } else parts.push(holeModel(hole, call, args));
   }
   return concat(parts);
 }
 
-function holeModel(hole: number, opaque: number, value: number, now: number, args: string[]): Uint8Array {
+function holeModel(hole: number, { opaque, value, now, id }: Call, args: string[]): Uint8Array {
   switch (hole) {
     case abi.HOLE_OPAQUE:
       return utf8(String(opaque));
@@ -56,6 +59,8 @@ function holeModel(hole: number, opaque: number, value: number, now: number, arg
       return withLength(utf8(args.shift()!));
     case abi.HOLE_ARGUMENT_JSON:
       return utf8(escaped(args.shift()!));
+    case abi.HOLE_UNIQUE_ID:
+      return utf8(id!.toString(16).toUpperCase().padStart(12, "0"));
     default:
       return new Uint8Array(0);
   }

@@ -60,7 +60,7 @@ export class CommandFuzzer {
   }
 
   #one(random: Random): void {
-    const opcode = random.once(50) ? random.below(65_536) : 1 + random.below(abi.OP_ALLOCATE);
+    const opcode = random.once(50) ? random.below(65_536) : 1 + random.below(abi.OP_UNIQUE_ID);
     if (random.once(2)) this.#fillArguments(random);
     if (opcode === abi.OP_FEED && !random.once(4)) return this.#feed(random);
     this.#run({

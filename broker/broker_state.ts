@@ -38,9 +38,9 @@ export class BrokerState {
   readonly messages: MessageStore;
   readonly offsets: Offsets;
   readonly held: HeldPulls;
-  /** For messages that came without an id. */
-  readonly uniqueIds: UniqueIds;
   readonly crc32: (bytes: Uint8Array) => number;
+  readonly #core: Core;
+  readonly #uniqueIds: UniqueIds;
   readonly #schedule: Schedule;
 
   constructor({ core, host, answers, clusterName, brokerName, addr, delays }: BrokerStateOptions) {
@@ -50,7 +50,8 @@ export class BrokerState {
     this.host = host;
     this.answers = answers;
     this.crc32 = (bytes) => host.crc32?.(bytes) ?? core.crc32(bytes);
-    this.uniqueIds = new UniqueIds(() => host.clock.now());
+    this.#core = core;
+    this.#uniqueIds = new UniqueIds(host.clock.now());
     this.topics = new Topics(clusterName, brokerName, delays.length);
     this.groups = new Groups(host.clock);
     this.held = new HeldPulls(host);
@@ -68,6 +69,13 @@ export class BrokerState {
       queueOf: (level) => this.messages.queue(SCHEDULE_TOPIC, level - 1),
       due: (queue, offset) => this.#deliver(queue, offset),
     });
+  }
+
+  /** For messages that came without one. */
+  nextUniqKey(): string {
+    const now = this.host.clock.now();
+    this.#core.clock(now, this.#uniqueIds.sinceMonth(now));
+    return this.#uniqueIds.text(this.#core.nextUniqueId());
   }
 
   /** Stores a message, or first its delay (`ScheduleMessageService`). */

@@ -112,7 +112,7 @@ function completed(state: BrokerState, message: NewMessage): NewMessage {
       "accurate timer message is not enabled, timerWheelEnable is false",
     );
   }
-  properties[names.UNIQ_KEY] ??= state.uniqueIds.next();
+  properties[names.UNIQ_KEY] ??= state.nextUniqKey();
   properties[names.MSG_REGION] = SEND_FIELDS["MSG_REGION"]!;
   properties[names.TRACE_ON] = SEND_FIELDS["TRACE_ON"]!;
   properties[CLUSTER] = state.clusterName;

@@ -64,6 +64,12 @@ export class Frame {
   bodyLength = 0;
   textPtr = 0;
   textLength = 0;
+  readonly #arena: DataView | undefined;
+
+  /** `arena` is for frames that are lent from there. */
+  constructor(arena?: DataView) {
+    this.#arena = arena;
+  }
 
   /** A copy of the header's bytes. */
   headerBytes(): Uint8Array {
@@ -73,6 +79,14 @@ export class Frame {
   /** A copy of the body; empty when there is none. */
   body(): Uint8Array {
     return this.source.slice(this.bodyPtr, this.bodyPtr + this.bodyLength);
+  }
+
+  /** Copies the first 32 bytes of the text as eight words, cheaply; false when the text has another length or is not in the arena. */
+  copyText32(into: Int32Array, at: number): boolean {
+    const view = this.#arena, from = this.textPtr;
+    if (view === undefined || !this.inArena || this.textLength !== 32) return false;
+    for (let word = 0; word < 8; word++) into[at + word] = view.getInt32(from + word * 4, true);
+    return true;
   }
 
   /** msgId, when FIELD_TEXT is set. */
@@ -111,7 +125,7 @@ export class Core {
   readonly #u8: Uint8Array;
   readonly #i32: Int32Array;
   readonly #f64: Float64Array;
-  readonly #frame = new Frame();
+  readonly #frame: Frame;
   readonly #spills = new Map<number, Spill>();
   #failure: CoreError | undefined;
   #feeding = false;
@@ -140,6 +154,7 @@ export class Core {
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
+    this.#frame = new Frame(new DataView(memory.buffer));
     this.#must(abi.OP_INIT);
   }
 

@@ -52,7 +52,7 @@ export class Instance {
   readonly remoting: Remoting;
   readonly nameServers: NameServers;
   readonly routes: Routes;
-  readonly ids: UniqueIds;
+  readonly uniqueIds: UniqueIds;
   readonly signals = new Signals();
   readonly #members = new Set<Member>();
   readonly #brokerVersions = new Map<string, number>();
@@ -68,13 +68,14 @@ export class Instance {
     this.host = host;
     this.options = options;
     this.core = new Core(host.core, options.coreMemory);
-    this.ids = new UniqueIds(() => host.clock.now());
+    this.uniqueIds = new UniqueIds(host.clock.now());
     this.remoting = new Remoting({
       host,
       core: this.core,
       signals: this.signals,
       serializeType: options.serializeType,
       connectTimeout: options.connectTimeout,
+      uniqueIds: this.uniqueIds,
       onConnect: (addr, localAddress) => this.#connected(addr, localAddress),
       onDisconnect: (addr, error) => this.#tell("disconnect", error ? { addr, error } : { addr }),
       onError: (error) => this.report(error),

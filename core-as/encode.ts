@@ -6,7 +6,7 @@ import { isBlock, OWNER_PROGRAM, OWNER_SEGMENT } from "./arena";
 import { FRAME_HEAD, nextStep, Program, STEP, stepsOf, takesArgument } from "./program";
 import { endOf, roomOf, Segment } from "./segment";
 import { ARGUMENT_LENGTHS, ARGUMENT_TEXT, copy16, Submission } from "./shared";
-import { decimal, decimalLength, escapeJson, escapesLength, initText } from "./text";
+import { decimal, decimal32, decimalLength, escapeJson, escapesLength, initText } from "./text";
 import { isId, newId, setIdTime, UNIQUE_ID_BYTES, writeId } from "./unique_id";
 
 /** All values of a command are integers up to here, so that an f64 carries them exactly. */
@@ -120,7 +120,7 @@ function runProgram(program: Program, to: usize, opaque: u32, value: i64): usize
       case abi.HOLE_END:
         return to;
       case abi.HOLE_OPAQUE:
-        to += decimal(to, <i32> opaque);
+        to += <i32> opaque >= 0 ? decimal32(to, opaque) : decimal(to, <i32> opaque);
         break;
       case abi.HOLE_OPAQUE32:
         store<u32>(to, bswap(opaque));

@@ -33,15 +33,16 @@ export function decimalLength(value: i64): u32 {
 
 /** Below 10^18. */
 function unsigned(to: usize, value: u64): u32 {
-  if (value < BILLION) return small(to, <u32> value);
+  if (value < BILLION) return decimal32(to, <u32> value);
   // "1" and nine digits behind leading zeroes; the high part then overwrites the 1 with its own last digit.
   const high = <u32> (value / BILLION);
   const length = digitsOf(high);
-  small(to + length - 1, <u32> (value % BILLION + BILLION));
-  return small(to, high) + 9;
+  decimal32(to + length - 1, <u32> (value % BILLION + BILLION));
+  return decimal32(to, high) + 9;
 }
 
-function small(to: usize, value: u32): u32 {
+/** `decimal` of 32 bits. */
+export function decimal32(to: usize, value: u32): u32 {
   const length = digitsOf(value);
   let at = to + length;
   for (; value >= 100; value /= 100) {

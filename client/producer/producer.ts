@@ -8,9 +8,11 @@ import { checkTopic } from "../protocol/names.ts";
 import * as sysFlags from "../protocol/sys_flag.ts";
 import { QueryingClient, refuse } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
-import { type OutboundMessage, toOutbound } from "./outbound_message.ts";
-import { SendPrograms } from "./send_programs.ts";
-import { type SendContext, Sending } from "./sending.ts";
+import { toSending } from "./to_sending.ts";
+import { OffsetIds } from "./send_result.ts";
+import { SendKinds } from "./send_kinds.ts";
+import { type QueueTarget, SendTargets } from "./send_targets.ts";
+import type { SendContext, Sending } from "./sending.ts";
 
 export interface SendOptions extends CallOptions {
   /** Send to this queue, once: another one would be another order. */
@@ -32,19 +34,21 @@ export interface Producer<T = Uint8Array> extends Client {
 }
 
 /** Deflating larger bodies is not awaited in line with the hot path's synchronous way. */
-type Prepared = OutboundMessage | Promise<OutboundMessage>;
+type Prepared = Sending | Promise<Sending>;
 
 /** The part of a shutdown's time that sends under way may take; the rest is the farewell's. */
 const DRAIN_SHARE = 0.9;
 
 const INDEX_MASK = 0x7fffffff;
+const NO_OPTIONS: SendOptions = {};
 
 export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
   readonly options: ResolvedProducerOptions<unknown>;
-  readonly programs: SendPrograms;
+  readonly targets: SendTargets;
+  readonly offsetIds = new OffsetIds();
   readonly producerGroup: string;
   readonly #codec: ResolvedProducerOptions<T>["codec"];
-  readonly #nextId: () => string;
+  readonly #kinds = new SendKinds();
   /** Starts anywhere, so that many producers do not begin at the same queue. */
   #index = Math.floor(Math.random() * INDEX_MASK);
   /** Sends that have not ended. */
@@ -58,49 +62,40 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     this.options = options as ResolvedProducerOptions<unknown>;
     this.#codec = options.codec;
     this.producerGroup = options.producerGroup;
-    this.programs = new SendPrograms(instance.core, instance.options.serializeType);
-    this.#nextId = () => instance.ids.next();
+    this.targets = new SendTargets({
+      core: instance.core,
+      serializeType: instance.options.serializeType,
+      routes: instance.routes,
+      uniqueIds: instance.uniqueIds,
+      producerGroup: options.producerGroup,
+      defaultTopicQueueNums: options.defaultTopicQueueNums,
+      coreMemory: instance.options.coreMemory,
+    });
   }
 
   send(message: Message<T>, given?: SendOptions): Promise<SendResult> {
-    if (this.state === "draining" || this.state === "closed") return Promise.reject(this.closedError());
-    const { clock } = this.instance.host;
-    const options = given ?? {};
-    const { signal, timeout = this.options.sendMsgTimeout } = options;
+    const { state } = this, options = given ?? NO_OPTIONS;
+    if (state === "draining" || state === "closed") return Promise.reject(this.closedError());
+    const { signal, queue, timeout = this.options.sendMsgTimeout } = options;
     let prepared: Prepared;
     try {
-      if (given) checkCall(given);
+      if (options !== NO_OPTIONS) checkCall(options, message);
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (options.queue && options.queue.topic !== message?.topic) {
-        throw new ArgumentError(
-          `Cannot send to topic "${message?.topic}": the queue belongs to topic "${options.queue.topic}"`,
-        );
-      }
-      prepared = this.#compress(toOutbound(message, this.#codec, this.options.maxMessageSize, this.#nextId));
+      prepared = this.#compress(toSending(message, this.#codec, this, this.#kinds));
     } catch (error) {
       return Promise.reject(error);
     }
-    const deadline = clock.monotonic() + timeout;
-    const route = this.state === "running" && !(prepared instanceof Promise)
-      ? this.#readyRoute(prepared.topic)
-      : undefined;
+    const { now } = this.instance.remoting, deadline = now + timeout;
     return new Promise((resolve, reject) => {
       this.#inFlight++;
-      const resolved = (result: SendResult): void => {
-        resolve(result);
-        this.#left();
-      };
-      const rejected = (error: unknown): void => {
-        reject(error);
-        this.#left();
-      };
-      if (route) {
-        try {
-          new Sending(this, prepared as OutboundMessage, route, deadline, options, resolved, rejected).try();
-        } catch (error) {
-          rejected(error);
+      if (state === "running" && !(prepared instanceof Promise)) {
+        const targets = this.targets.of(prepared.topic);
+        if (targets.isReady) {
+          prepared.begin(deadline, signal, queue, resolve, reject);
+          return prepared.try(targets, now);
         }
-      } else this.#sendLater(prepared, deadline, options, resolved, rejected).catch(rejected);
+      }
+      void this.#sendLater(prepared, deadline, signal, queue, resolve, reject);
     });
   }
 
@@ -108,23 +103,25 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   async #sendLater(
     prepared: Prepared,
     deadline: number,
-    options: SendOptions,
+    signal: AbortSignal | undefined,
+    queue: MessageQueue | undefined,
     resolve: (result: SendResult) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     const { clock } = this.instance.host;
-    const { signal } = options;
     const timeLeft = (): number => Math.max(1, deadline - clock.monotonic());
-    const message = prepared instanceof Promise ? await prepared : prepared;
-    if (this.state === "created") await this.ready(timeLeft(), signal);
-    const route = await this.#route(message.topic, timeLeft(), signal);
-    signal?.throwIfAborted();
-    new Sending(this, message, route, deadline, options, resolve, reject).try();
-  }
-
-  #readyRoute(topic: string): TopicRoute | undefined {
-    const route = this.instance.routes.known(topic);
-    return route && route.publishQueues.length > 0 && !this.instance.routes.isNew(topic) ? route : undefined;
+    let sending: Sending;
+    try {
+      sending = await prepared;
+      if (this.state === "created") await this.ready(timeLeft(), signal);
+      if (!this.targets.of(sending.topic).isReady) await this.#route(sending.topic, timeLeft(), signal);
+      signal?.throwIfAborted();
+    } catch (error) {
+      reject(error);
+      return this.left();
+    }
+    sending.begin(deadline, signal, queue, resolve, reject);
+    sending.try(this.targets.of(sending.topic), this.instance.remoting.now);
   }
 
   #route(topic: string, timeout: number, signal: AbortSignal | undefined): Promise<TopicRoute> {
@@ -132,26 +129,38 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     return this.instance.routes.findToSend(topic, this.options.defaultTopicQueueNums, options);
   }
 
-  #compress(message: OutboundMessage): Prepared {
+  #compress(message: Sending): Prepared {
     const { compression } = this.options;
     const { body } = message;
     if (!compression || body.length < compression.over) return message;
     const deflated = this.instance.host.deflate("ZLIB", body, compression.level);
     return deflated instanceof Uint8Array
-      ? smaller(message, deflated)
-      : deflated.then((bytes) => smaller(message, bytes));
+      ? this.#smaller(message, deflated)
+      : deflated.then((bytes) => this.#smaller(message, bytes));
   }
 
-  nextQueue(route: TopicRoute, avoidBroker: string | undefined): MessageQueue {
-    const { publishQueues } = route;
-    const { length } = publishQueues;
-    for (let i = 0; i < length; i++) {
-      this.#index = (this.#index + 1) & INDEX_MASK;
-      const queue = publishQueues[this.#index % length]!;
-      if (queue.brokerName !== avoidBroker) return queue;
+  /** A body that grew is sent plain. */
+  #smaller(message: Sending, deflated: Uint8Array): Sending {
+    if (deflated.length >= message.body.length) return message;
+    message.body = deflated;
+    message.sysFlag = sysFlags.COMPRESSED | sysFlags.COMPRESSION_ZLIB;
+    message.args.unshift(String(message.sysFlag));
+    message.kind = this.#kinds.flagged(message.kind);
+    return message;
+  }
+
+  nextQueue(queues: readonly QueueTarget[], avoidBroker: string | undefined): QueueTarget {
+    const { length } = queues;
+    let index = this.#index = (this.#index + 1) & INDEX_MASK;
+    const next = queues[index % length]!;
+    if (next.broker.brokerName !== avoidBroker) return next;
+    for (let i = 1; i < length; i++) {
+      index = this.#index = (this.#index + 1) & INDEX_MASK;
+      const queue = queues[index % length]!;
+      if (queue.broker.brokerName !== avoidBroker) return queue;
     }
     this.#index = (this.#index + 1) & INDEX_MASK;
-    return publishQueues[this.#index % length]!;
+    return queues[this.#index % length]!;
   }
 
   async fetchPublishMessageQueues(
@@ -181,14 +190,14 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     const { instance, producerGroup } = this;
     if (!instance.hasAnother(this)) await instance.unregister({ producerGroup }, timeLeft());
     this.#hasLeft = true;
-    if (this.#inFlight === 0) this.programs.close();
+    if (this.#inFlight === 0) this.targets.close();
   }
 
-  #left(): void {
+  left(): void {
     if (--this.#inFlight > 0) return;
     this.#drained?.();
     // What still waited to be encoded at the end needed its program.
-    if (this.#hasLeft) this.programs.close();
+    if (this.#hasLeft) this.targets.close();
   }
 
   // ── not built yet ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,7 +222,7 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   }
 }
 
-function checkCall(options: SendOptions): void {
+function checkCall(options: SendOptions, message: Message<unknown> | null): void {
   if (typeof options !== "object") {
     throw new ArgumentError(`The options of a send must be an object, got ${typeof options}`);
   }
@@ -225,6 +234,11 @@ function checkCall(options: SendOptions): void {
       throw new ArgumentError(`There is no option ${JSON.stringify(option)}`);
     }
   }
+  if (options.queue && options.queue.topic !== message?.topic) {
+    throw new ArgumentError(
+      `Cannot send to topic "${message?.topic}": the queue belongs to topic "${options.queue.topic}"`,
+    );
+  }
 }
 
 function checkQueue({ brokerName, queueId }: MessageQueue): void {
@@ -234,10 +248,4 @@ function checkQueue({ brokerName, queueId }: MessageQueue): void {
   if (!(typeof queueId === "number" && Number.isInteger(queueId) && queueId >= 0 && queueId < 2 ** 31)) {
     throw new ArgumentError(`queue.queueId must be 0 or a larger integer, got ${String(queueId)}`);
   }
-}
-
-/** A body that grew is sent plain. */
-function smaller(message: OutboundMessage, deflated: Uint8Array): OutboundMessage {
-  if (deflated.length >= message.body.length) return message;
-  return { ...message, body: deflated, sysFlag: message.sysFlag | sysFlags.COMPRESSED | sysFlags.COMPRESSION_ZLIB };
 }

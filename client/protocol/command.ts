@@ -3,7 +3,7 @@ import type { Frame } from "../core.ts";
 import { ArgumentError, FrameError } from "../errors.ts";
 import { BINARY_CODE_MAX } from "./codes.ts";
 import { type Header, readHeader, SERIALIZE_JSON, SERIALIZE_ROCKETMQ } from "./header.ts";
-import { EMPTY, encodeText } from "./text.ts";
+import { concat, EMPTY, encodeText } from "./text.ts";
 import { LANGUAGE, LANGUAGES, VERSION } from "./version.ts";
 
 export type SerializeType = "JSON" | "ROCKETMQ";
@@ -69,10 +69,29 @@ export function encodeCommand(command: Command): Uint8Array {
   if (language !== "" && !LANGUAGES.includes(language)) {
     throw new ArgumentError(`Cannot encode a command of language "${language}"`);
   }
-  const binary = command.serializeType === "ROCKETMQ" && command.code <= BINARY_CODE_MAX &&
-    command.code >= -BINARY_CODE_MAX - 1;
-  const header = binary ? binaryHeader(command, language, version) : jsonHeader(command, language, version);
-  return frameOf(header, binary ? SERIALIZE_ROCKETMQ : SERIALIZE_JSON, command.body ?? EMPTY);
+  const { serializeType, head, tail } = headerParts(command, language, version);
+  const header = typeof head === "string"
+    ? encodeText(`${head}${command.opaque}${tail}`)
+    : concat([head, int32(command.opaque), tail as Uint8Array]);
+  return frameOf(header, serializeType === "JSON" ? SERIALIZE_JSON : SERIALIZE_ROCKETMQ, command.body ?? EMPTY);
+}
+
+/** A header but for its opaque: texts around it in JSON, bytes in ROCKETMQ. */
+export interface HeaderParts {
+  readonly serializeType: SerializeType;
+  readonly head: string | Uint8Array;
+  readonly tail: string | Uint8Array;
+}
+
+/** What this client writes in front of an opaque and behind it. Throws `ArgumentError` as `encodeCommand` does. */
+export function headerParts(
+  command: Omit<Command, "opaque" | "body">,
+  language: string = LANGUAGE,
+  version: number = VERSION,
+): HeaderParts {
+  const { code } = command;
+  const binary = command.serializeType === "ROCKETMQ" && code <= BINARY_CODE_MAX && code >= -BINARY_CODE_MAX - 1;
+  return binary ? binaryParts(command, language, version) : jsonParts(command, language, version);
 }
 
 /** One whole frame. Throws `FrameError` on anything that breaks the protocol. */
@@ -118,14 +137,21 @@ function commandOf(header: Header, serializeType: number, body: Uint8Array): Rem
   return command;
 }
 
-function jsonHeader(command: Command, language: string, version: number): Uint8Array {
-  const { code, opaque, flag, remark, extFields } = command;
+function jsonParts(command: Omit<Command, "opaque">, language: string, version: number): HeaderParts {
+  const { code, flag, remark, extFields } = command;
   for (const name in extFields) checkText(name, extFields[name]);
-  const header = { code, extFields, flag, language, opaque, remark, version };
-  return encodeText(JSON.stringify(header));
+  const head = `${JSON.stringify({ code, extFields, flag, language }).slice(0, -1)},"opaque":`;
+  const tail = `${remark === undefined ? "" : `,"remark":${JSON.stringify(remark)}`},"version":${version}}`;
+  return { serializeType: "JSON", head, tail };
 }
 
-function binaryHeader(command: Command, language: string, version: number): Uint8Array {
+function binaryParts(command: Omit<Command, "opaque">, language: string, version: number): HeaderParts {
+  const head = new Uint8Array(5);
+  const view = new DataView(head.buffer);
+  view.setInt16(0, command.code);
+  // -1 is nobody's number: peers read it as an unknown language.
+  view.setInt8(2, LANGUAGES.indexOf(language));
+  view.setInt16(3, version);
   const remark = command.remark ? encodeText(command.remark) : EMPTY;
   const fields: Uint8Array[] = [];
   let extLength = 0;
@@ -135,31 +161,16 @@ function binaryHeader(command: Command, language: string, version: number): Uint
     if (key.length === 0 || key.length > BINARY_CODE_MAX) {
       throw new ArgumentError(`Cannot encode a field name of ${key.length} bytes`);
     }
-    fields.push(key, text);
+    fields.push(int32(key.length).subarray(2), key, int32(text.length), text);
     extLength += 6 + key.length + text.length;
   }
-  const bytes = new Uint8Array(21 + remark.length + extLength);
-  const view = new DataView(bytes.buffer);
-  view.setInt16(0, command.code);
-  // -1 is nobody's number: peers read it as an unknown language.
-  view.setInt8(2, LANGUAGES.indexOf(language));
-  view.setInt16(3, version);
-  view.setInt32(5, command.opaque);
-  view.setInt32(9, command.flag);
-  view.setInt32(13, remark.length);
-  bytes.set(remark, 17);
-  let at = 17 + remark.length;
-  view.setInt32(at, extLength);
-  at += 4;
-  for (let i = 0; i < fields.length; i += 2) {
-    const key = fields[i]!, value = fields[i + 1]!;
-    view.setInt16(at, key.length);
-    bytes.set(key, at + 2);
-    at += 2 + key.length;
-    view.setInt32(at, value.length);
-    bytes.set(value, at + 4);
-    at += 4 + value.length;
-  }
+  const tail = concat([int32(command.flag), int32(remark.length), remark, int32(extLength), ...fields]);
+  return { serializeType: "ROCKETMQ", head, tail };
+}
+
+function int32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setInt32(0, value);
   return bytes;
 }
 

@@ -40,49 +40,36 @@ export function decodeOffsetMsgId(
   return { host: ipText(bytes, 0, at), port: view.getInt32(at), offset: view.getBigInt64(at + 4) };
 }
 
-/** Ids one millisecond has. */
-const IDS_PER_MS = 0x10000;
-
 /**
- * Makes UNIQ_KEYs: address 4 bytes, process 2 bytes, loader 4 bytes, milliseconds since the month began in local time int32,
- * counter int16; 32 hexadecimal digits. Nothing asks for the machine's address: the low bytes of the time stand in for it,
- * and random numbers for the process, as Java does without an address.
+ * The texts of UNIQ_KEYs: address 4 bytes, process 2 bytes, loader 4 bytes, milliseconds since the month began in local time
+ * int32, counter int16; 32 hexadecimal digits. The core makes time and counter, as one number: `core.uniqueId`. What stands
+ * before them is one client's own. Nothing asks for the machine's address: the low bytes of the time stand in for it, as in
+ * Java without an address, and random numbers for the process.
  */
 export class UniqueIds {
-  readonly #now: () => number;
-  readonly #prefix: string;
+  /** The first 20 digits of every id. */
+  readonly prefix: string;
   #monthStart = 0;
   #nextMonth = 0;
-  /** The time that `#timed` is made of; it never goes back, so that no id comes twice. */
-  #time = -1;
-  #timed = "";
-  #counter = 0;
-  #left = IDS_PER_MS;
 
-  constructor(now: () => number) {
-    this.#now = now;
+  /** `now` is the time in ms. */
+  constructor(now: number) {
     const bytes = crypto.getRandomValues(new Uint8Array(10));
-    new DataView(bytes.buffer).setUint32(0, now() % 0x100000000);
-    this.#prefix = hexText(bytes);
+    new DataView(bytes.buffer).setUint32(0, now % 0x100000000);
+    this.prefix = hexText(bytes);
   }
 
-  next(): string {
-    const now = this.#now();
-    if (now > this.#time) this.#setTime(now);
-    else if (this.#left === 0) this.#setTime(this.#time + 1);
-    this.#left--;
-    const counter = this.#counter;
-    this.#counter = (counter + 1) & 0xffff;
-    return this.#timed + HEX[counter >> 8] + HEX[counter & 0xff];
-  }
-
-  #setTime(now: number): void {
+  /** Milliseconds from the start of the month, which never goes back, to `now`. */
+  sinceMonth(now: number): number {
     if (now >= this.#nextMonth) this.#startMonth(now);
-    this.#time = now;
-    this.#left = IDS_PER_MS;
-    const passed = Math.max(0, now - this.#monthStart);
-    this.#timed = this.#prefix + HEX[passed >>> 24] + HEX[(passed >>> 16) & 0xff] + HEX[(passed >>> 8) & 0xff] +
-      HEX[passed & 0xff];
+    return Math.max(0, now - this.#monthStart);
+  }
+
+  /** The id that the core calls `id`. */
+  text(id: number): string {
+    const time = Math.floor(id / 0x10000), counter = id % 0x10000;
+    return this.prefix + HEX[time >>> 24] + HEX[(time >>> 16) & 0xff] + HEX[(time >>> 8) & 0xff] + HEX[time & 0xff] +
+      HEX[counter >> 8] + HEX[counter & 0xff];
   }
 
   #startMonth(now: number): void {

@@ -6,24 +6,39 @@ import type { SerializeType } from "./command.ts";
 import { encodeText } from "./text.ts";
 import { LANGUAGE, LANGUAGES, VERSION } from "./version.ts";
 
-/** A header field of a program: what it always is, or where its value comes from. */
-export type ProgramField = readonly [name: string, value: string | Hole];
+/** A header field of a program: what it always is, where its value comes from, or a value of several such parts. */
+export type ProgramField = readonly [name: string, value: string | Hole | readonly (string | Part)[]];
 
-/** Values that differ from call to call. */
-export interface Hole {
-  /** The hole in a JSON header and in a binary one. */
+/** A part of a value that differs from call to call. */
+export interface Part {
+  /** The hole in a JSON header, and within a longer value of a binary one. */
   readonly json: number;
+  readonly part: number;
+}
+/** Something that may also be a whole value. */
+export interface Hole extends Part {
+  /** The hole in a binary header, with the length in front. */
   readonly binary: number;
 }
 
 /** The number that goes with the call. */
-export const VALUE: Hole = { json: abi.HOLE_VALUE, binary: abi.HOLE_VALUE32 };
+export const VALUE: Hole = { json: abi.HOLE_VALUE, part: abi.HOLE_VALUE, binary: abi.HOLE_VALUE32 };
 /** The time the core was last told. */
-export const BORN_TIMESTAMP: Hole = { json: abi.HOLE_BORN_TIMESTAMP, binary: abi.HOLE_BORN_TIMESTAMP32 };
+export const BORN_TIMESTAMP: Hole = {
+  json: abi.HOLE_BORN_TIMESTAMP,
+  part: abi.HOLE_BORN_TIMESTAMP,
+  binary: abi.HOLE_BORN_TIMESTAMP32,
+};
 /** The next argument, which needs no escape in JSON: numbers. */
-export const ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT, binary: abi.HOLE_ARGUMENT32 };
+export const ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT, part: abi.HOLE_ARGUMENT, binary: abi.HOLE_ARGUMENT32 };
 /** The next argument, any text. */
-export const TEXT_ARGUMENT: Hole = { json: abi.HOLE_ARGUMENT_JSON, binary: abi.HOLE_ARGUMENT32 };
+export const TEXT_ARGUMENT: Hole = {
+  json: abi.HOLE_ARGUMENT_JSON,
+  part: abi.HOLE_ARGUMENT,
+  binary: abi.HOLE_ARGUMENT32,
+};
+/** The last 12 digits of the call's unique id. */
+export const UNIQUE_ID: Part = { json: abi.HOLE_UNIQUE_ID, part: abi.HOLE_UNIQUE_ID };
 
 /**
  * The header of one request as literals and holes, for `core.program`. Arguments are given in the order of the fields that
@@ -64,13 +79,16 @@ function jsonProgram({ code, flag, remark }: Head, fields: readonly ProgramField
   ]];
   let literal = `${remark === "" ? "" : `,"remark":${JSON.stringify(remark)}`},"extFields":{`;
   for (const [index, [name, value]] of fields.entries()) {
-    literal += `${index === 0 ? "" : ","}${JSON.stringify(name)}:`;
-    if (typeof value === "string") {
-      literal += JSON.stringify(value);
-      continue;
+    literal += `${index === 0 ? "" : ","}${JSON.stringify(name)}:"`;
+    for (const part of partsOf(value)) {
+      if (typeof part === "string") {
+        literal += JSON.stringify(part).slice(1, -1);
+        continue;
+      }
+      steps.push([literal, part.json]);
+      literal = "";
     }
-    steps.push([`${literal}"`, value.json]);
-    literal = `"`;
+    literal += `"`;
   }
   steps.push([`${literal}}}`, abi.HOLE_END]);
   return steps;
@@ -88,17 +106,29 @@ function binaryProgram({ code, flag, remark }: Head, fields: readonly ProgramFie
   middle.set(text, 8);
   const steps: Step[] = [[start, abi.HOLE_OPAQUE32], [middle, abi.HOLE_OPEN]];
   let literal: number[] = [];
+  const hole = (kind: number): void => {
+    steps.push([Uint8Array.from(literal), kind]);
+    literal = [];
+  };
   for (const [name, value] of fields) {
     const key = encodeText(name);
     literal.push(key.length >> 8, key.length & 0xff, ...key);
     if (typeof value === "string") {
       const text = encodeText(value), { length } = text;
       literal.push(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff, ...text);
-      continue;
+    } else if ("binary" in value) hole(value.binary);
+    else {
+      hole(abi.HOLE_OPEN);
+      for (const part of partsOf(value)) {
+        if (typeof part === "string") literal.push(...encodeText(part));
+        else hole(part.part);
+      }
+      hole(abi.HOLE_CLOSE);
     }
-    steps.push([Uint8Array.from(literal), value.binary]);
-    literal = [];
   }
   steps.push([Uint8Array.from(literal), abi.HOLE_CLOSE], [new Uint8Array(0), abi.HOLE_END]);
   return steps;
 }
+
+const partsOf = (value: ProgramField[1]): readonly (string | Part)[] =>
+  typeof value === "string" || "json" in value ? [value] : value;

@@ -1,7 +1,9 @@
 import { ArgumentError } from "../errors.ts";
 
-const NAME_VALUE = "\u0001";
-const PROPERTY = "\u0002";
+/** Between a name and its value. */
+export const NAME_VALUE = "\u0001";
+/** Behind a property. */
+export const PROPERTY = "\u0002";
 
 /** Longest properties text in UTF-8 bytes: its length is a signed 16-bit number in every record. */
 export const PROPERTIES_MAX = 32_767;

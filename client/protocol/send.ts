@@ -13,7 +13,9 @@ import {
   requireText,
 } from "./fields.ts";
 import { readHeader } from "./header.ts";
-import { ARGUMENT, BORN_TIMESTAMP, requestProgram, TEXT_ARGUMENT, VALUE } from "./program.ts";
+import { ARGUMENT, BORN_TIMESTAMP, type Part, requestProgram, TEXT_ARGUMENT, UNIQUE_ID, VALUE } from "./program.ts";
+import { NAME_VALUE, PROPERTY } from "./properties.ts";
+import { UNIQ_KEY } from "./property_names.ts";
 import { decodeAscii } from "./text.ts";
 
 /** What stays the same from send to send: one header program each. */
@@ -44,26 +46,52 @@ export interface SendFields {
   readonly batch: boolean;
 }
 
+/** What many messages have in common: constant properties, and the names of those whose values differ. */
+export interface SendKind {
+  /** Properties that are part of the literals, as `encodeProperties` wrote them. */
+  readonly constants: string;
+  /** Properties whose values are arguments. */
+  readonly names: readonly string[];
+  /** Whether sysFlag is an argument, the first one; it is 0 otherwise. */
+  readonly isFlagged: boolean;
+}
+
 /**
- * SEND_MESSAGE_V2 of a plain message. The value is the queue id, the arguments are sysFlag and properties; the born timestamp
- * is the core's time. Everything that a plain message does not have (flag, retries, batch) needs `sendRequest`.
+ * SEND_MESSAGE_V2 of one kind of message. The value is the queue id, the arguments are sysFlag, if it is flagged, and the
+ * values in the order of the names; the born timestamp is the core's time, UNIQ_KEY is `idPrefix` and what the core adds.
+ * What such a message does not have (flag, retries, batch) needs `sendRequest`.
  */
-export const sendProgram = (to: SendTarget, serializeType: SerializeType): readonly Step[] =>
+export const sendProgram = (
+  to: SendTarget,
+  kind: SendKind,
+  idPrefix: string,
+  serializeType: SerializeType,
+): readonly Step[] =>
   requestProgram(RequestCode.SEND_MESSAGE_V2, [
     ["a", to.producerGroup],
     ["b", to.topic],
     ["c", to.defaultTopic],
     ["d", String(to.defaultTopicQueueNums)],
     ["e", VALUE],
-    ["f", ARGUMENT],
+    ["f", kind.isFlagged ? ARGUMENT : "0"],
     ["g", BORN_TIMESTAMP],
     ["h", "0"],
-    ["i", TEXT_ARGUMENT],
+    ["i", propertiesValue(kind, idPrefix)],
     ["j", "0"],
     ["k", "false"],
     ["m", "false"],
     ["n", to.brokerName],
   ], serializeType);
+
+function propertiesValue({ constants, names }: SendKind, idPrefix: string): readonly (string | Part)[] {
+  const parts: (string | Part)[] = [`${UNIQ_KEY}${NAME_VALUE}${idPrefix}`, UNIQUE_ID];
+  let literal = PROPERTY + constants;
+  for (const name of names) {
+    parts.push(`${literal}${name}${NAME_VALUE}`, TEXT_ARGUMENT);
+    literal = PROPERTY;
+  }
+  return [...parts, literal];
+}
 
 type SendCode =
   | typeof RequestCode.SEND_MESSAGE
@@ -162,14 +190,17 @@ export interface WholeSendAnswer extends SendAnswer {
 
 const PLACE = FIELD_READ | FIELD_A | FIELD_B | FIELD_TEXT;
 
+/** Whether the core has read the place of a stored message: `a` is its queue offset, `b` its queue id, the text its id. */
+export const hasSendAnswer = (frame: Frame): boolean => (frame.fields & PLACE) === PLACE;
+
 /** The place from what the core has read; the header is only read when the core could not. Throws `FrameError`. */
 export function readSendAnswer(frame: Frame): SendAnswer {
-  if ((frame.fields & PLACE) === PLACE) {
-    const msgId = decodeAscii(frame.source, frame.textPtr, frame.textLength);
-    return { msgId, queueId: frame.b, queueOffset: BigInt(frame.a) };
-  }
-  return decodeSendAnswer(readHeader(frame.headerBytes(), frame.serializeType).extFields);
+  if (!hasSendAnswer(frame)) return readWholeSendAnswer(frame);
+  return { msgId: readOffsetMsgId(frame), queueId: frame.b, queueOffset: BigInt(frame.a) };
 }
+
+/** Of a frame whose answer the core has read. */
+export const readOffsetMsgId = (frame: Frame): string => decodeAscii(frame.source, frame.textPtr, frame.textLength);
 
 /** The whole answer of a lent frame: for transactions, timed messages and traces. */
 export const readWholeSendAnswer = (frame: Frame): WholeSendAnswer =>

@@ -1,8 +1,6 @@
-import type { Frame } from "../core.ts";
-import type { RocketMQError } from "../errors.ts";
 import type { Clock, Timer } from "../host.ts";
 import type { Waiting } from "./outbox.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Call } from "./outgoing.ts";
 
 /** Calls in flight per instance: RocketMQ's own limit. Slot 65,535 is no call's; oneway requests use its opaques. */
 export const CALLS_MAX = 65_535;
@@ -37,11 +35,8 @@ interface Queue {
  * serves all calls.
  */
 export class Calls<Owner> {
-  /** For the answer. Undefined in a free slot. */
-  readonly settle: (((frame: Frame) => void) | undefined)[] = [];
-  readonly fail: (((error: RocketMQError) => void) | undefined)[] = [];
-  /** The request, never its bytes: it may have to be encoded again. */
-  readonly outgoing: (Outgoing | undefined)[] = [];
+  /** Undefined in a free slot. */
+  readonly call: (Call | undefined)[] = [];
   /** The connection that carries the call. */
   readonly owner: (Owner | undefined)[] = [];
   /** Its place in the connection's waiting list, if it had to wait there. */
@@ -75,13 +70,7 @@ export class Calls<Owner> {
   }
 
   /** A slot for a call that ends `timeout` ms after `now`, or -1 when all are taken. */
-  take(
-    settle: (frame: Frame) => void,
-    fail: (error: RocketMQError) => void,
-    outgoing: Outgoing,
-    timeout: number,
-    now: number,
-  ): number {
+  take(call: Call, timeout: number, now: number): number {
     if (this.#freeCount === 0) {
       if (this.#capacity === CALLS_MAX) return NONE;
       this.#grow(Math.min(this.#capacity * 2, CALLS_MAX));
@@ -90,9 +79,7 @@ export class Calls<Owner> {
     this.#freeFirst = this.#freeFirst + 1 === this.#capacity ? 0 : this.#freeFirst + 1;
     this.#freeCount--;
     this.inFlight++;
-    this.settle[slot] = settle;
-    this.fail[slot] = fail;
-    this.outgoing[slot] = outgoing;
+    this.call[slot] = call;
     this.resent[slot] = 0;
     const deadline = now + timeout;
     this.#deadline[slot] = deadline;
@@ -109,7 +96,7 @@ export class Calls<Owner> {
   /** The slot that `opaque` names, or -1 when that call is over. */
   slotOf(opaque: number): number {
     const slot = opaque & SLOT_MASK;
-    return opaque >= 0 && slot < this.#capacity && this.#generation[slot] === opaque >>> 16 && this.settle[slot]
+    return opaque >= 0 && slot < this.#capacity && this.#generation[slot] === opaque >>> 16 && this.call[slot]
       ? slot
       : NONE;
   }
@@ -138,12 +125,10 @@ export class Calls<Owner> {
     const unlisten = this.unlisten[slot];
     this.#dequeue(slot);
     this.renew(slot);
-    this.settle[slot] = undefined;
-    this.fail[slot] = undefined;
-    this.outgoing[slot] = undefined;
+    this.call[slot] = undefined;
     this.owner[slot] = undefined;
-    this.waiting[slot] = undefined;
-    this.unlisten[slot] = undefined;
+    if (this.waiting[slot] !== undefined) this.waiting[slot] = undefined;
+    if (unlisten !== undefined) this.unlisten[slot] = undefined;
     const at = this.#freeFirst + this.#freeCount;
     this.#free[at >= this.#capacity ? at - this.#capacity : at] = slot;
     this.#freeCount++;
@@ -153,8 +138,8 @@ export class Calls<Owner> {
 
   /** Calls `visit` with each slot in use that belongs to `owner`; all of them without one. */
   each(owner: Owner | undefined, visit: (slot: number) => void): void {
-    for (let slot = 0; slot < this.settle.length; slot++) {
-      if (this.settle[slot] && (owner === undefined || this.owner[slot] === owner)) visit(slot);
+    for (let slot = 0; slot < this.call.length; slot++) {
+      if (this.call[slot] && (owner === undefined || this.owner[slot] === owner)) visit(slot);
     }
   }
 
@@ -169,9 +154,7 @@ export class Calls<Owner> {
     const free = new Uint16Array(capacity);
     for (let slot = this.#capacity; slot < capacity; slot++) {
       free[this.#freeCount++] = slot;
-      this.settle.push(undefined);
-      this.fail.push(undefined);
-      this.outgoing.push(undefined);
+      this.call.push(undefined);
       this.owner.push(undefined);
       this.waiting.push(undefined);
       this.unlisten.push(undefined);

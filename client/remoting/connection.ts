@@ -1,6 +1,7 @@
 import type { Core, Frame } from "../core.ts";
 import { ConnectError, type RocketMQError } from "../errors.ts";
 import type { Host, Inbox, Socket } from "../host.ts";
+import { ColdPrograms } from "./cold_programs.ts";
 import { connectError, lostError } from "./connect_error.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   readonly addr: string;
   /** Header kind of cold requests; JSON unless given. */
   readonly serializeType?: "JSON" | "ROCKETMQ";
+  /** Programs of cold requests, shared by the connections of one core; its own unless given. */
+  readonly cold?: ColdPrograms;
   /** A whole frame, lent for this call. May send and may close; throwing closes the connection with what was thrown. */
   readonly onFrame: (connection: Connection, frame: Frame) => void;
   /** Once: no frame comes and none leaves any more. Without an error it was closed here, on purpose. */
@@ -38,6 +41,7 @@ export class Connection {
   readonly #core: Core;
   readonly #handle: number;
   readonly #outbox: Outbox;
+  readonly #ownCold: ColdPrograms | undefined;
   readonly #sink: (frame: Frame) => void;
   #socket: Socket | undefined;
   #feeding = false;
@@ -51,10 +55,13 @@ export class Connection {
     this.#core = options.core;
     this.addr = options.addr;
     this.#handle = options.core.openConnection();
+    const { core, host, serializeType = "JSON" } = options;
+    this.#ownCold = options.cold ? undefined : new ColdPrograms(core, serializeType);
     this.#outbox = new Outbox({
-      core: options.core,
-      host: options.host,
-      serializeType: options.serializeType ?? "JSON",
+      core,
+      host,
+      serializeType,
+      cold: options.cold ?? this.#ownCold!,
       onUnsent: (opaque, error) => options.onUnsent?.(this, opaque, error),
       onLost: (cause) => this.#lost(cause),
       onEnded: () => this.#release(),
@@ -100,24 +107,25 @@ export class Connection {
   }
 
   /**
-   * Sends a request, at the end of this turn or when there is room; one that waits is returned and can be withdrawn.
+   * Sends a request, at the end of this turn or when there is room; one that waits is returned and can be withdrawn. `done`
+   * comes when the socket has taken it, with an error when it never will.
    * Throws `OverloadError` when more than 64 MiB wait, `ArgumentError` when the frame is too large for the protocol.
    */
-  send(opaque: number, outgoing: Outgoing): Waiting | undefined {
+  send(opaque: number, outgoing: Outgoing, done?: (error?: RocketMQError) => void): Waiting | undefined {
     if (this.#isClosed) throw lostError(this.addr);
-    return this.#outbox.send(opaque, outgoing);
+    return this.#outbox.send(opaque, outgoing, done);
   }
 
-  /** The same for a ready frame. `done` comes when the socket has taken it, with an error when it never will. */
-  sendBytes(frame: Uint8Array, done?: (error?: RocketMQError) => void): Waiting | undefined {
+  /** The same for a ready frame. */
+  sendBytes(frame: Uint8Array): Waiting | undefined {
     if (this.#isClosed) throw lostError(this.addr);
-    return this.#outbox.send(0, frame, done);
+    return this.#outbox.send(0, frame);
   }
 
   /** The same for the answer to a request of the peer, which owes it until the socket has taken it. */
-  answer(frame: Uint8Array): void {
+  answer(opaque: number, answer: Outgoing): void {
     this.answersOwed++;
-    this.sendBytes(frame, () => void this.answersOwed--);
+    this.send(opaque, answer, () => void this.answersOwed--);
   }
 
   withdraw(waiting: Waiting): void {
@@ -173,6 +181,7 @@ export class Connection {
     if (this.#released || !this.#isClosed || !this.#socketEnded || this.#feeding || this.#outbox.isWriting) return;
     this.#released = true;
     this.#outbox.free();
+    this.#ownCold?.close();
     this.#core.closeConnection(this.#handle);
     this.#options.onReleased?.(this);
   }

@@ -1,7 +1,7 @@
 import { type RocketMQError, TimeoutError } from "../errors.ts";
 import type { Clock } from "../host.ts";
 import { ONEWAY_FLAG } from "../protocol/codes.ts";
-import { encodeCommand, type Request } from "../protocol/command.ts";
+import type { Request } from "../protocol/command.ts";
 import type { Connection } from "./connection.ts";
 
 /** No call has slot 65,535, so a peer that answers such a request all the same reaches nobody. */
@@ -11,11 +11,9 @@ const ONEWAY_OPAQUE = 0xffff;
 export function sendOneway(
   connection: Connection,
   request: Request,
-  serializeType: "JSON" | "ROCKETMQ",
   clock: Clock,
   { timeout, signal }: { readonly timeout: number; readonly signal?: AbortSignal },
 ): Promise<void> {
-  const frame = encodeCommand({ ...request, opaque: ONEWAY_OPAQUE, flag: ONEWAY_FLAG, serializeType });
   return new Promise((resolve, reject) => {
     const end = (error?: RocketMQError) => {
       timer.cancel();
@@ -34,6 +32,6 @@ export function sendOneway(
       () => giveUp(new TimeoutError(`Cannot send to ${addr} within ${timeout} ms`, { addr })),
     );
     signal?.addEventListener("abort", aborted);
-    const waiting = connection.sendBytes(frame, end);
+    const waiting = connection.send(ONEWAY_OPAQUE, { ...request, flag: ONEWAY_FLAG }, end);
   });
 }

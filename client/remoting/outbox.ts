@@ -1,8 +1,9 @@
-import type { Core } from "../core.ts";
+import { type Core, NEW_ID } from "../core.ts";
 import { ArgumentError, OverloadError, type RocketMQError } from "../errors.ts";
 import type { Host, Socket } from "../host.ts";
-import { encodeCommand, type Request } from "../protocol/command.ts";
-import { bodyLength, type Outgoing, type ProgramRequest } from "./outgoing.ts";
+import { encodeCommand } from "../protocol/command.ts";
+import type { ColdPrograms } from "./cold_programs.ts";
+import { bodyLength, type FieldRequest, type Outgoing, type ProgramRequest } from "./outgoing.ts";
 
 /** Bodies that may wait to be encoded, per connection. */
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
@@ -19,6 +20,8 @@ export interface OutboxOptions {
   readonly core: Core;
   readonly host: Pick<Host, "defer" | "separateBodyAbove">;
   readonly serializeType: "JSON" | "ROCKETMQ";
+  /** For requests that are given field by field. */
+  readonly cold: ColdPrograms;
   /** A request that waited cannot be encoded. */
   readonly onUnsent: (opaque: number, error: RocketMQError) => void;
   /** A write failed. Answers with the error for those whose bytes were in it. */
@@ -46,6 +49,8 @@ export class Outbox {
   #socket: Socket | undefined;
   #closed = false;
   #scheduled = false;
+  /** Longer bodies are parts of their own. */
+  #mostInside = 0;
   /** Segments; 0: none. */
   #open = 0;
   #spare = 0;
@@ -183,61 +188,74 @@ export class Outbox {
   /** False when there is no room now; a frame is never half encoded. */
   #encode(opaque: number, outgoing: Outgoing | Uint8Array, done: Done | undefined): boolean {
     if (!this.#hasOpen()) return false;
-    let encoded: boolean;
-    if (outgoing instanceof Uint8Array) encoded = this.#put(outgoing);
-    else if ("program" in outgoing) encoded = this.#run(opaque, outgoing);
-    else encoded = this.#put(this.#encoded(opaque, outgoing));
+    const encoded = outgoing instanceof Uint8Array
+      ? this.#put(outgoing)
+      : "program" in outgoing
+      ? this.#run(opaque, outgoing)
+      : this.#runCold(opaque, outgoing);
     if (encoded && done) this.#dones.push(done);
     return encoded;
-  }
-
-  #encoded(opaque: number, request: Request): Uint8Array {
-    return encodeCommand({ ...request, opaque, flag: 0, serializeType: this.#options.serializeType });
   }
 
   #hasOpen(): boolean {
     if (this.#open) return true;
     this.#open = this.#spare || this.#options.core.openSegment();
     this.#spare = 0;
-    if (this.#open) return true;
+    if (this.#open) {
+      const { core, host } = this.#options;
+      this.#mostInside = Math.min(host.separateBodyAbove, core.segmentCapacity(this.#open) - HEADER_ROOM);
+      return true;
+    }
     // A callback will give the sealed one back.
     if (this.#sealed) return false;
     throw new OverloadError("Cannot send: no room for a segment in the core's memory");
   }
 
-  #run(opaque: number, { program, value, args, body }: ProgramRequest): boolean {
-    const { core } = this.#options;
+  #run(opaque: number, outgoing: ProgramRequest): boolean {
+    const { body } = outgoing;
     const length = body === undefined ? 0 : body.length;
-    if (!this.#isSeparate(length)) {
-      if (core.encode(program, this.#open, opaque, value, args, body)) return true;
+    if (length <= this.#mostInside) {
+      if (this.#encodeProgram(opaque, outgoing, false)) return true;
       if (!this.#isEmpty()) return false;
     }
     if (!this.#takesApart(length)) return false;
-    if (!core.encode(program, this.#open, opaque, value, args, body, true)) {
+    if (!this.#encodeProgram(opaque, outgoing, true)) {
       if (!this.#isEmpty()) return false;
-      throw new ArgumentError(
-        `Cannot encode a header: it may need more than ${core.segmentCapacity(this.#open)} bytes`,
-      );
+      const capacity = this.#options.core.segmentCapacity(this.#open);
+      throw new ArgumentError(`Cannot encode a header: it may need more than ${capacity} bytes`);
     }
-    if (body !== undefined && length > 0) this.#addApart(body);
+    if (length > 0) this.#addApart(body!);
     return true;
+  }
+
+  /** A request that has its unique id keeps it. */
+  #encodeProgram(opaque: number, outgoing: ProgramRequest, apart: boolean): boolean {
+    const { core } = this.#options;
+    const { program, value, args, body, uniqueId } = outgoing;
+    if (uniqueId === undefined) return core.encode(program, this.#open, opaque, value, args, body, apart);
+    if (!core.encode(program, this.#open, opaque, value, args, body, apart, uniqueId)) return false;
+    if (uniqueId === NEW_ID) outgoing.uniqueId = core.uniqueId;
+    return true;
+  }
+
+  /** A header that is too long for a program is encoded here. */
+  #runCold(opaque: number, request: FieldRequest): boolean {
+    const { cold, serializeType } = this.#options;
+    const outgoing = cold.request(request);
+    if (outgoing) return this.#run(opaque, outgoing);
+    return this.#put(encodeCommand({ ...request, opaque, flag: request.flag ?? 0, serializeType }));
   }
 
   /** A ready frame. */
   #put(frame: Uint8Array): boolean {
     const { core } = this.#options;
-    if (!this.#isSeparate(frame.length)) {
+    if (frame.length <= this.#mostInside) {
       if (core.append(this.#open, frame)) return true;
       if (!this.#isEmpty()) return false;
     }
     if (!this.#takesApart(frame.length)) return false;
     this.#addApart(frame);
     return true;
-  }
-
-  #isSeparate(length: number): boolean {
-    const { core, host } = this.#options;
-    return length > host.separateBodyAbove || length > core.segmentCapacity(this.#open) - HEADER_ROOM;
   }
 
   #takesApart(length: number): boolean {

@@ -13,17 +13,19 @@ import type { Endpoint, Host } from "../host.ts";
 import { RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
 import { readCommand, type RemotingCommand, type Request, type Response } from "../protocol/command.ts";
 import { readHeader } from "../protocol/header.ts";
+import type { UniqueIds } from "../protocol/ids.ts";
 import { Signals } from "../signals.ts";
 import { parseAddress } from "./address.ts";
 import { Calls, CALLS_MAX } from "./calls.ts";
 import { Channel } from "./channel.ts";
+import { ColdPrograms } from "./cold_programs.ts";
 import { Connection } from "./connection.ts";
 import { sendOneway } from "./oneway.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Call, Outgoing } from "./outgoing.ts";
 import { Pulse, SILENCE_MAX } from "./pulse.ts";
 import { type RequestHandler, Requests } from "./requests.ts";
 
-export type { Outgoing, ProgramRequest } from "./outgoing.ts";
+export type { Call, Outgoing, ProgramRequest } from "./outgoing.ts";
 export type { RequestHandler } from "./requests.ts";
 
 export interface RemotingOptions {
@@ -35,6 +37,8 @@ export interface RemotingOptions {
   readonly serializeType: "JSON" | "ROCKETMQ";
   /** ms */
   readonly connectTimeout: number;
+  /** Tells the core when the month began, for the unique ids that it makes. */
+  readonly uniqueIds?: UniqueIds;
   readonly onConnect?: (addr: string, localAddress: string) => void;
   readonly onDisconnect?: (addr: string, error?: RocketMQError) => void;
   /** Failures that have no caller. */
@@ -70,6 +74,7 @@ export class Remoting {
   readonly #signals: Signals;
   readonly #calls: Calls<Connection>;
   readonly #requests: Requests;
+  readonly #cold: ColdPrograms;
   readonly #channels = new Map<string, Channel>();
   /** Every connection that has not been released, and what is known of its health. */
   readonly #connections = new Map<Connection, Pulse>();
@@ -94,7 +99,13 @@ export class Remoting {
       expired: (slot, tick) => this.#expired(slot, tick),
       watch: (now) => this.#watch(now),
     });
-    this.#requests = new Requests(options.serializeType, (error) => this.#report(error));
+    this.#requests = new Requests((error) => this.#report(error));
+    this.#cold = new ColdPrograms(options.core, options.serializeType);
+  }
+
+  /** The time of this turn, one look at the clock for all its calls: ms that never go back. */
+  get now(): number {
+    return this.#closed || this.#core.failure ? this.#host.clock.monotonic() : this.#turn();
   }
 
   /**
@@ -102,6 +113,27 @@ export class Remoting {
    * never during this call. A `settle` that throws fails the call with what it threw. `fail` gets `signal.reason` when
    * that is why.
    */
+  begin(addr: string, call: Call, timeout: number, signal?: AbortSignal): void {
+    const closed = this.#closed ?? this.#core.failure;
+    if (closed) return this.#failLater(call, closed);
+    if (signal?.aborted) return this.#failLater(call, signal.reason);
+    const slot = this.#calls.take(call, bounded(timeout), this.#turn());
+    if (slot < 0) {
+      return this.#failLater(
+        call,
+        new OverloadError(`Cannot call ${addr}: ${CALLS_MAX} calls are in flight`, { addr }),
+      );
+    }
+    try {
+      if (signal) this.#listen(slot, signal);
+    } catch (error) {
+      this.#calls.release(slot);
+      return this.#failLater(call, asRocketMQError(error, addr));
+    }
+    this.#dispatch(slot, addr);
+  }
+
+  /** The same for a request and two functions. */
   call(
     addr: string,
     outgoing: Outgoing,
@@ -110,23 +142,7 @@ export class Remoting {
     fail: (error: RocketMQError) => void,
     signal?: AbortSignal,
   ): void {
-    const closed = this.#closed ?? this.#core.failure;
-    if (closed) return this.#failLater(fail, closed);
-    if (signal?.aborted) return this.#failLater(fail, signal.reason);
-    const slot = this.#calls.take(settle, fail, outgoing, bounded(timeout), this.#turn());
-    if (slot < 0) {
-      return this.#failLater(
-        fail,
-        new OverloadError(`Cannot call ${addr}: ${CALLS_MAX} calls are in flight`, { addr }),
-      );
-    }
-    try {
-      if (signal) this.#listen(slot, signal);
-    } catch (error) {
-      this.#calls.release(slot);
-      return this.#failLater(fail, asRocketMQError(error, addr));
-    }
-    this.#dispatch(slot, addr);
+    this.begin(addr, { outgoing, settle, fail }, timeout, signal);
   }
 
   /** Cold: a promise of a copied response of any code; the caller judges it. */
@@ -145,7 +161,7 @@ export class Remoting {
     const connection = this.#channel(addr).use();
     connection.inFlight++;
     try {
-      await sendOneway(connection, request, this.#options.serializeType, this.#host.clock, options);
+      await sendOneway(connection, request, this.#host.clock, options);
     } finally {
       this.#leave(connection);
     }
@@ -226,6 +242,7 @@ export class Remoting {
     this.#calls.each(undefined, (slot) => this.#fail(slot, error));
     this.#calls.close();
     this.#channels.clear();
+    this.#cold.close();
   }
 
   // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -236,7 +253,8 @@ export class Remoting {
       const { clock } = this.#host;
       this.#isTimed = true;
       this.#now = clock.monotonic();
-      this.#core.clock(clock.now());
+      const now = clock.now();
+      this.#core.clock(now, this.#options.uniqueIds?.sinceMonth(now));
       this.#host.defer(this.#turnOver);
     }
     return this.#now;
@@ -252,11 +270,11 @@ export class Remoting {
       const connection = this.#channel(addr).use();
       if (connection.inFlight++ === 0) this.#connections.get(connection)!.start(this.#now, connection.bytesIn);
       calls.owner[slot] = connection;
-      calls.waiting[slot] = connection.send(calls.opaque(slot), calls.outgoing[slot]!);
+      calls.waiting[slot] = connection.send(calls.opaque(slot), calls.call[slot]!.outgoing);
     } catch (error) {
-      const fail = calls.fail[slot]!;
+      const call = calls.call[slot]!;
       this.#release(slot);
-      this.#failLater(fail, asRocketMQError(error, addr));
+      this.#failLater(call, asRocketMQError(error, addr));
       if (this.#core.failure) this.#broken(this.#core.failure);
     }
   }
@@ -279,18 +297,18 @@ export class Remoting {
   }
 
   #fail(slot: number, error: RocketMQError): void {
-    const fail = this.#calls.fail[slot]!;
+    const call = this.#calls.call[slot]!;
     this.#release(slot);
-    this.#callFail(fail, error);
+    this.#callFail(call, error);
   }
 
-  #failLater(fail: (error: RocketMQError) => void, error: RocketMQError): void {
-    this.#host.defer(() => this.#callFail(fail, error));
+  #failLater(call: Call, error: RocketMQError): void {
+    this.#host.defer(() => this.#callFail(call, error));
   }
 
-  #callFail(fail: (error: RocketMQError) => void, error: RocketMQError): void {
+  #callFail(call: Call, error: RocketMQError): void {
     try {
-      fail(error);
+      call.fail(error);
     } catch (thrown) {
       this.#report(asRocketMQError(thrown));
     }
@@ -342,12 +360,12 @@ export class Remoting {
     if (calls.waiting[slot]?.outgoing !== undefined) return;
     if (frame.code !== ResponseCode.GO_AWAY) channel.proved(connection);
     else if (this.#goneAway(channel, connection, slot)) return;
-    const settle = calls.settle[slot]!, fail = calls.fail[slot]!;
+    const call = calls.call[slot]!;
     this.#release(slot);
     try {
-      settle(frame);
+      call.settle(frame);
     } catch (error) {
-      this.#callFail(fail, asRocketMQError(error, channel.addr));
+      this.#callFail(call, asRocketMQError(error, channel.addr));
     }
   }
 
@@ -381,8 +399,7 @@ export class Remoting {
   // ── connections ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #channel(addr: string): Channel {
-    const channel = this.#channels.get(addr);
-    return channel ?? this.#openChannel(addr);
+    return this.#channels.get(addr) ?? this.#openChannel(addr);
   }
 
   #openChannel(addr: string): Channel {
@@ -409,6 +426,7 @@ export class Remoting {
       host: this.#host,
       addr: channel.addr,
       serializeType: this.#options.serializeType,
+      cold: this.#cold,
       onFrame: (connection, frame) => this.#received(channel, connection, frame),
       onClosed: (connection, error) => this.#lost(channel, connection, error),
       onReleased: (connection) => this.#forget(connection),

@@ -1,6 +1,6 @@
 import { ConnectError, InternalError, isRocketMQError, type RocketMQError } from "../errors.ts";
 import { ONEWAY_FLAG, RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
-import { encodeCommand, type RemotingCommand, type Request } from "../protocol/command.ts";
+import type { RemotingCommand, Request } from "../protocol/command.ts";
 import type { Connection } from "./connection.ts";
 
 /** Answers a request of the peer; `undefined` is no answer. */
@@ -14,12 +14,10 @@ const OWED_MAX = 1_024;
 
 /** Requests from the other end of our connections, by code. */
 export class Requests {
-  readonly #serializeType: "JSON" | "ROCKETMQ";
   readonly #report: (error: RocketMQError) => void;
   readonly #handlers = new Map<number, RequestHandler>();
 
-  constructor(serializeType: "JSON" | "ROCKETMQ", report: (error: RocketMQError) => void) {
-    this.#serializeType = serializeType;
+  constructor(report: (error: RocketMQError) => void) {
     this.#report = report;
   }
 
@@ -46,8 +44,7 @@ export class Requests {
     const answer = await this.#ask(connection, request);
     connection.answersOwed--;
     if (answer === undefined || (request.flag & ONEWAY_FLAG) !== 0 || connection.isClosed) return;
-    const { opaque } = request;
-    connection.answer(encodeCommand({ ...answer, opaque, flag: RESPONSE_FLAG, serializeType: this.#serializeType }));
+    connection.answer(request.opaque, { ...answer, flag: RESPONSE_FLAG });
   }
 
   async #ask(connection: Connection, request: RemotingCommand): Promise<Request | undefined> {

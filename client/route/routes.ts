@@ -25,6 +25,8 @@ const REFRESH_AT_ONCE = 64;
 /** The routes of all topics one client has met, asked for once for many callers and refreshed by `refresh`. */
 export class Routes {
   readonly queueNames = new QueueNames();
+  /** Another number after each change of any route. */
+  version = 0;
   readonly #options: RoutesOptions;
   readonly #routes = new Map<string, TopicRoute>();
   /** Routes of topics that do not exist yet: made from the template, and asked for again at every send. */
@@ -176,6 +178,7 @@ export class Routes {
   #keep(topic: string, data: TopicRouteData, isNew: boolean): TopicRoute {
     const before = this.#routes.get(topic);
     if (isNew && before && !this.#new.has(topic)) return before;
+    this.version++;
     if (isNew) this.#new.add(topic);
     else this.#new.delete(topic);
     if (before && isSameRoute(before.data, data)) return before;

@@ -15,7 +15,7 @@ import { decodeRoute } from "../../client/protocol/route.ts";
 import { decodeSendRequest, readSendAnswer, sendProgram, sendRequest } from "../../client/protocol/send.ts";
 import { decodeText, encodeText } from "../../client/protocol/text.ts";
 import { openCore } from "../support/core.ts";
-import { answer, feed, lend, lendUnread, runProgram } from "./frames.ts";
+import { answer, feed, kindOf, lend, lendUnread, runProgram } from "./frames.ts";
 
 const kinds: readonly SerializeType[] = ["JSON", "ROCKETMQ"];
 const nothing = new Uint8Array(0);
@@ -254,15 +254,10 @@ describe("codec-14: byte length confused with character length", () => {
   test("codec-14: header programs count UTF-8 bytes too", () => {
     const to = { producerGroup: "PG", topic: "T", brokerName: text, defaultTopic: "TBW102", defaultTopicQueueNums: 4 };
     for (const serializeType of kinds) {
-      const args = ["0", `${text}\u0001${text}\u0002`];
-      const frame = runProgram(sendProgram(to, serializeType), serializeType, {
-        opaque: 1,
-        value: 0,
-        now: 1,
-        args,
-        body,
-      });
-      expect(decodeCommand(frame)).toMatchObject({ extFields: { n: text, i: args[1] }, body });
+      const steps = sendProgram(to, kindOf({ [text]: text }), text, serializeType);
+      const frame = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args: ["0", text], body, id: 1 });
+      const i = `UNIQ_KEY\u0001${text}000000000001\u0002${text}\u0001${text}\u0002`;
+      expect(decodeCommand(frame)).toMatchObject({ extFields: { n: text, i }, body });
     }
   });
 
@@ -306,8 +301,10 @@ describe("codec-15: user properties dropped while encoding", () => {
         expect({ ...decodeProperties(text) }).toEqual(properties);
         for (const name of Object.keys(properties)) expect(text.split(`${name}\u0001`)).toHaveLength(2);
       }
-      const steps = sendProgram(to, serializeType);
-      const frame = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args: ["0", fields.properties] });
+      const { UNIQ_KEY, ...others } = properties;
+      const steps = sendProgram(to, kindOf(others), UNIQ_KEY.slice(0, 20), serializeType);
+      const args = ["0", ...Object.values(others)];
+      const frame = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args, id: 1 });
       expect({ ...decodeProperties(decodeCommand(frame).extFields["i"]!) }).toEqual(properties);
     }
   });
@@ -336,7 +333,8 @@ describe("wasm-5: text functions refuse shared memory", () => {
     const core = openCore(), connection = core.openConnection();
     expect(isShared(core.room(connection))).toBe(false);
     const to = { producerGroup: "PG", topic: "T", brokerName: "b", defaultTopic: "TBW102", defaultTopicQueueNums: 4 };
-    runProgram(sendProgram(to, "JSON"), "JSON", { opaque: 1, value: 0, now: 1, args: ["0", "a\u0001".repeat(50)] });
+    const steps = sendProgram(to, kindOf({ a: "" }), "", "JSON");
+    runProgram(steps, "JSON", { opaque: 1, value: 0, now: 1, args: ["0", "a\u0001".repeat(50)] });
     feed(core, connection, answer(0, { msgId: "A".repeat(40), queueId: "1", queueOffset: "2" }), (frame) => {
       expect(frame.text()).toBe("A".repeat(40));
       expect(readSendAnswer(frame).msgId).toBe("A".repeat(40));
@@ -356,13 +354,9 @@ describe("wasm-9: long text overflows the call stack", () => {
         remark: long,
         extFields: { long },
       });
-      const sent = runProgram(sendProgram(to, serializeType), serializeType, {
-        opaque: 1,
-        value: 0,
-        now: 1,
-        args: ["0", long.slice(0, 12_000)],
-      });
-      expect(decodeCommand(sent).extFields["i"]).toBe(long.slice(0, 12_000));
+      const text = long.slice(0, 12_000), steps = sendProgram(to, kindOf({ a: text }), "", serializeType);
+      const sent = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args: ["0", text] });
+      expect(decodeCommand(sent).extFields["i"]!.split("a\u0001")[1]).toBe(`${text}\u0002`);
     }
     const item = "x\\n中".repeat(1000);
     const text = `{"list":[${Array.from({ length: 1100 }, () => `"${item}"`).join(",")}]}`;

@@ -1,6 +1,7 @@
 import type { Core, Frame, FrameSink } from "../../client/core.ts";
 import { encodeCommand, type SerializeType } from "../../client/protocol/command.ts";
 import type { Step } from "../../client/core.ts";
+import type { SendKind } from "../../client/protocol/send.ts";
 import { openCore } from "../support/core.ts";
 
 /** Puts bytes into a connection as a socket would, as much at a time as there is room. */
@@ -39,15 +40,24 @@ export const answer = (
   serializeType: SerializeType = "JSON",
 ): Uint8Array => encodeCommand({ code, opaque: 7, flag: 1, extFields, serializeType, language: "JAVA" });
 
+/** A kind of message all of whose properties, but for UNIQ_KEY, are arguments. */
+export const kindOf = (properties: Readonly<Record<string, string>>): SendKind => ({
+  constants: "",
+  names: Object.keys(properties),
+  isFlagged: true,
+});
+
 /** Runs a header program once and returns its frame. */
 export function runProgram(
   steps: readonly Step[],
   serializeType: SerializeType,
-  call: { opaque: number; value: number; now: number; args: readonly string[]; body?: Uint8Array },
+  call: { opaque: number; value: number; now: number; args: readonly string[]; body?: Uint8Array; id?: number },
 ): Uint8Array {
   const program = shared.program(steps, serializeType), segment = shared.openSegment();
   shared.clock(call.now);
-  if (!shared.encode(program, segment, call.opaque, call.value, call.args, call.body)) throw new Error("no room");
+  if (!shared.encode(program, segment, call.opaque, call.value, call.args, call.body, false, call.id)) {
+    throw new Error("no room");
+  }
   const frame = shared.segmentBytes(segment).slice();
   shared.freeSegment(segment);
   shared.freeProgram(program);

@@ -5,6 +5,7 @@ import { decodeNotify, notifyRequest } from "../../client/protocol/notify.ts";
 import * as offsets from "../../client/protocol/offsets.ts";
 import * as pull from "../../client/protocol/pull.ts";
 import { decodeSendBack, sendBackRequest } from "../../client/protocol/send_back.ts";
+import { ARGUMENT, type ProgramField, requestProgram, UNIQUE_ID } from "../../client/protocol/program.ts";
 import * as send from "../../client/protocol/send.ts";
 import { encodeText } from "../../client/protocol/text.ts";
 import { decodeUnregister, unregisterRequest } from "../../client/protocol/unregister.ts";
@@ -54,9 +55,12 @@ describe("send", () => {
       defaultTopic: "TBW102",
       defaultTopicQueueNums: 4,
     };
-    const properties = 'UNIQ_KEY\u0001AA\u0002TAGS\u0001"ключ"\\\n\u0002WAIT\u0001true\u0002';
+    const values = { TAGS: '"ключ"\\\n', 'a "b" ä': "\u0001" };
+    const kind: send.SendKind = { constants: "WAIT\u0001true\u0002", names: Object.keys(values), isFlagged: true };
+    const properties = 'UNIQ_KEY\u0001PREFIX123456789ABC\u0002WAIT\u0001true\u0002TAGS\u0001"ключ"\\\n\u0002' +
+      'a "b" ä\u0001\u0001\u0002';
     for (const serializeType of kinds) {
-      const steps = send.sendProgram(to, serializeType);
+      const steps = send.sendProgram(to, kind, "PREFIX", serializeType);
       for (
         const [queueId, now, sysFlag] of [[0, 1_700_000_000_000, 0], [-1, 1, 769], [2 ** 31 - 1, 2 ** 45, 0]] as const
       ) {
@@ -65,8 +69,9 @@ describe("send", () => {
           opaque: 2 ** 31 - 1,
           value: queueId,
           now,
-          args: [String(sysFlag), properties],
+          args: [String(sysFlag), ...Object.values(values)],
           body,
+          id: 0x123456789abc,
         });
         const fields = {
           queueId,
@@ -98,15 +103,35 @@ describe("send", () => {
     }
   });
 
+  test("AccessKey and SecurityToken are literals and Signature is an argument, in both kinds", () => {
+    const fields: readonly ProgramField[] = [
+      ["a", "PG"],
+      ["i", ["UNIQ_KEY\u0001P", UNIQUE_ID, "\u0002"]],
+      ["AccessKey", 'rocketmq2 "ü"'],
+      ["SecurityToken", "token"],
+      ["Signature", ARGUMENT],
+    ];
+    for (const serializeType of kinds) {
+      const steps = requestProgram(310, fields, serializeType);
+      for (const signature of ["yvZvKMqXR7E4uBCgkiiGE2OZ9Zg=", "+/=="]) {
+        const frame = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 5, args: [signature], id: 0xabc });
+        expect({ ...decodeCommand(frame).extFields }).toEqual({
+          a: "PG",
+          i: "UNIQ_KEY\u0001P000000000ABC\u0002",
+          AccessKey: 'rocketmq2 "ü"',
+          SecurityToken: "token",
+          Signature: signature,
+        });
+      }
+    }
+  });
+
   test("without a broker name the field is left out", () => {
     const to = { producerGroup: "PG", topic: "T", brokerName: "", defaultTopic: "TBW102", defaultTopicQueueNums: 4 };
     for (const serializeType of kinds) {
-      const frame = runProgram(send.sendProgram(to, serializeType), serializeType, {
-        opaque: 1,
-        value: 0,
-        now: 5,
-        args: ["0", "A\u0001b\u0002"],
-      });
+      const kind = { constants: "", names: [], isFlagged: false };
+      const steps = send.sendProgram(to, kind, "", serializeType);
+      const frame = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 5, args: [] });
       expect(decodeCommand(frame).extFields).not.toHaveProperty("n");
     }
   });

@@ -3,8 +3,8 @@ import { Calls, CALLS_MAX } from "../../client/remoting/calls.ts";
 import { Simulation } from "../support/sim.ts";
 import { Random } from "../support/sim/random.ts";
 
-const request = { code: 1 };
 const nothing = () => {};
+const call = { outgoing: { code: 1 }, settle: nothing, fail: nothing };
 
 function open(sim: Simulation, expired: (slot: number, calls: Calls<string>) => void = () => {}) {
   const calls: Calls<string> = new Calls<string>({
@@ -15,7 +15,7 @@ function open(sim: Simulation, expired: (slot: number, calls: Calls<string>) => 
       calls.release(slot);
     },
   });
-  const take = (timeout: number) => calls.take(nothing, nothing, request, timeout, sim.clock.monotonic());
+  const take = (timeout: number) => calls.take(call, timeout, sim.clock.monotonic());
   return { calls, take };
 }
 
@@ -128,8 +128,8 @@ test("connection-21: after a pause of the event loop the sockets are read before
       calls.release(slot);
     },
   });
-  const answered = calls.take(nothing, nothing, request, 200, now),
-    silent = calls.take(nothing, nothing, request, 200, now);
+  const answered = calls.take(call, 200, now),
+    silent = calls.take(call, 200, now);
   // The loop stood still for five seconds: the timer comes first, the answers that lie in the socket after it.
   now = 5_000;
   timers.shift()!();

@@ -42,8 +42,8 @@ function doubleSettle(): () => void {
   let count = 0;
   return patch(Calls.prototype, "release", (original) =>
     function (this: Calls<unknown>, slot) {
-      const fail = this.fail[slot];
+      const call = this.call[slot];
       original.call(this, slot);
-      if (++count % 50 === 0 && fail) queueMicrotask(() => fail(new ConnectError("The connection was lost")));
+      if (++count % 50 === 0 && call) queueMicrotask(() => call.fail(new ConnectError("The connection was lost")));
     });
 }

@@ -67,29 +67,34 @@ function probeClients(seen: Seen): (() => void)[] {
   return [
     patch(
       Remoting.prototype,
-      "call",
+      "begin",
       (original) =>
-        function (this: Remoting, addr, outgoing, timeout, settle, fail, signal) {
-          const code = "code" in outgoing ? outgoing.code : undefined;
+        function (this: Remoting, addr, begun, timeout, signal) {
+          const { outgoing } = begun, code = "code" in outgoing ? outgoing.code : undefined;
           const call: Call = { remoting: this, what: code === undefined ? "a program" : `request ${code}`, ends: 0 };
           seen.calls.push(call);
-          const settled: typeof settle = (frame) => {
-            call.ends++;
-            if (code === RequestCode.CONSUMER_SEND_MSG_BACK && frame.code === ResponseCode.SUCCESS) seen.sendBacks++;
-            settle(frame);
+          const probed: typeof begun = {
+            get outgoing() {
+              return begun.outgoing;
+            },
+            settle(frame) {
+              call.ends++;
+              if (code === RequestCode.CONSUMER_SEND_MSG_BACK && frame.code === ResponseCode.SUCCESS) seen.sendBacks++;
+              begun.settle(frame);
+            },
+            fail(error) {
+              call.ends++;
+              begun.fail(error);
+            },
           };
-          const failed: typeof fail = (error) => {
-            call.ends++;
-            fail(error);
-          };
-          original.call(this, addr, outgoing, timeout, settled, failed, signal);
+          original.call(this, addr, probed, timeout, signal);
         },
     ),
     patch(Sending.prototype, "try", (original) =>
-      function (this: Sending) {
+      function (this: Sending, targets, now) {
         if (tried.has(this)) seen.retries++;
         tried.add(this);
-        original.call(this);
+        original.call(this, targets, now);
       }),
   ];
 }

@@ -72,13 +72,13 @@ export interface ProducerOptions<T> extends ClientOptions {
   maxMessageSize?: number;
   /** Queues of a topic that a send creates. Default 4. */
   defaultTopicQueueNums?: number;
-  /** ZLIB, level 5, for bodies from 4096 bytes on. */
+  /** ZLIB, level 5, for bodies from 4096 bytes on. "LZ4" and "ZSTD" are not supported yet. */
   compression?: { type?: "ZLIB" | "LZ4" | "ZSTD"; level?: number; over?: number } | false;
   /** Further response codes that are worth another broker. */
   retryResponseCodes?: readonly number[];
 }
 
-/** A bare string is a tag expression: "*", "a", "a || b". */
+/** A bare string is a tag expression: "*", "a", "a || b". `{ sql }` is not supported yet. */
 export type MessageSelector = string | { readonly tags: string } | { readonly sql: string };
 export type ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET" | "CONSUME_FROM_FIRST_OFFSET" | {
   readonly timestamp: number;

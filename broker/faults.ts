@@ -1,4 +1,5 @@
 import { ArgumentError } from "../client/errors.ts";
+import { checkNames } from "../client/option_names.ts";
 
 /** Misbehaves on purpose: for requests of `code` (all without one), `count` times (for ever without it). */
 export interface FaultRule {
@@ -41,7 +42,9 @@ export class Faults {
 
 const NAMES: ReadonlySet<unknown> = new Set(["drop", "close", "garble"]);
 
-function check({ code, count, action }: FaultRule): void {
+function check(rule: FaultRule): void {
+  checkNames(rule, ["code", "count", "action"], "fault");
+  const { code, count, action } = rule;
   if (code !== undefined && !Number.isInteger(code)) {
     throw new ArgumentError(`code must be a request code, got ${String(code)}`);
   }
@@ -50,13 +53,18 @@ function check({ code, count, action }: FaultRule): void {
   }
   if (NAMES.has(action)) return;
   if (typeof action === "object" && action !== null) {
+    checkNames(action, "delay" in action ? ["delay"] : ["answer", "remark"], "fault.action");
     if ("delay" in action && action.delay >= 0 && action.delay <= DELAY_MAX) return;
-    if ("answer" in action && action.answer === (action.answer | 0)) return;
+    if ("answer" in action && action.answer === (action.answer | 0) && isText(action.remark)) return;
   }
   throw new ArgumentError(
-    `action must be "drop", "close", "garble", { delay: ms } or { answer: code }, got ${JSON.stringify(action)}`,
+    `action must be "drop", "close", "garble", { delay: ms } or { answer: code, remark: text }, got ${
+      JSON.stringify(action)
+    }`,
   );
 }
+
+const isText = (remark: unknown): boolean => remark === undefined || typeof remark === "string";
 
 /** Longest delay that a timer takes. */
 const DELAY_MAX = 2_147_483_647;

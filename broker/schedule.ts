@@ -9,7 +9,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 
 /** "1s 5s 2h" in ms, as strictly as Java reads it (`messageDelayLevel`). Throws `ArgumentError`. */
 export function parseDelayLevels(text: string): number[] {
-  return text.trim().split(" ").map((part) => {
+  return String(text).trim().split(" ").map((part) => {
     const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(part) ?? [];
     if (digits === undefined || unit === undefined) {
       throw new ArgumentError(`messageDelayLevel must be like "1s 5s 1m", got ${JSON.stringify(text)}`);

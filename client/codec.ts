@@ -5,6 +5,7 @@ import { Core, CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX, CORE_MEMORY_MIN } from "./c
 import { ArgumentError, CoreError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
 import type { Message, MessageExt, MessageQueue } from "./message.ts";
+import { checkNames } from "./option_names.ts";
 import { type BatchElement, encodeBatch } from "./protocol/batch.ts";
 import { decodeCommand, encodeCommand, type RemotingCommand } from "./protocol/command.ts";
 import { FrameStream } from "./protocol/frame_stream.ts";
@@ -75,6 +76,7 @@ export function createCodecWith(
   host: Pick<Host, "core" | "inflate" | "crc32">,
   options: CodecOptions = {},
 ): RemotingCodec {
+  checkNames(options, ["coreMemory", "core"]);
   const { coreMemory = CORE_MEMORY_DEFAULT, core = host.core } = options;
   if (!Number.isInteger(coreMemory) || coreMemory < CORE_MEMORY_MIN || coreMemory > CORE_MEMORY_MAX) {
     throw new ArgumentError(`coreMemory must be ${CORE_MEMORY_MIN}..${CORE_MEMORY_MAX} MiB, got ${coreMemory}`);
@@ -111,11 +113,14 @@ class CoreCodec implements RemotingCodec {
     return decodeCommand(frame);
   }
 
-  stream({ maxFrameBytes }: { maxFrameBytes?: number } = {}): CommandStream {
-    return new Commands(new FrameStream(maxFrameBytes));
+  stream(options: { maxFrameBytes?: number } = {}): CommandStream {
+    checkNames(options, ["maxFrameBytes"]);
+    return new Commands(new FrameStream(options.maxFrameBytes));
   }
 
-  decodeMessages(body: Uint8Array, { checkCrc = true }: { checkCrc?: boolean } = {}): MessageExt[] {
+  decodeMessages(body: Uint8Array, options: { checkCrc?: boolean } = {}): MessageExt[] {
+    checkNames(options, ["checkCrc"]);
+    const { checkCrc = true } = options;
     // The messages read from a copy: the caller's bytes stay the caller's.
     const batch = new MessageBatch(body.slice(), this.#walk(body, checkCrc));
     const messages: MessageExt[] = [];

@@ -144,7 +144,11 @@ export class Core {
     try {
       memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     } catch (cause) {
-      throw new CoreError(`Cannot reserve ${coreMemory} MiB of memory for the core`, { cause });
+      throw new CoreError(
+        `Cannot reserve ${coreMemory} MiB of memory for the core: ask for less with coreMemory, ` +
+          'or, under "ulimit -v", start Node with --disable-wasm-trap-handler',
+        { cause },
+      );
     }
     const { exports } = new WebAssembly.Instance(module, { env: { memory } });
     const { drive, abiVersion, control } = exports as unknown as Exports;

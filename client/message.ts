@@ -14,9 +14,9 @@ export interface Message<T = Uint8Array> {
   properties?: Readonly<Record<string, string>>;
   /** 1..18, one of the broker's delay levels. */
   delayTimeLevel?: number;
-  /** Absolute time of delivery (5.x brokers). */
+  /** `send()` does not support it yet. Absolute time of delivery, ms (5.x brokers). */
   deliverAt?: number;
-  /** Messages with one sharding key go to one queue, in order. */
+  /** `send()` does not support it yet. Messages with one sharding key go to one queue, in order. */
   shardingKey?: string;
   /** Default true: the broker answers only when the message is stored as its configuration promises. */
   waitStoreMsgOK?: boolean;

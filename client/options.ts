@@ -3,6 +3,7 @@ import { bytes, type Codec } from "./body_codec.ts";
 import { CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX } from "./core.ts";
 import { ArgumentError, type RocketMQError, UnsupportedError } from "./errors.ts";
 import type { TlsOptions } from "./host.ts";
+import { checkNames, noOption } from "./option_names.ts";
 import { checkGroup, DEFAULT_CONSUMER_GROUP, DEFAULT_PRODUCER_GROUP } from "./protocol/names.ts";
 
 export interface Credentials {
@@ -81,7 +82,7 @@ export interface ProducerOptions<T> extends ClientOptions {
   retryResponseCodes?: readonly number[];
 }
 
-/** A bare string is a tag expression: "*", "a", "a || b". */
+/** A bare string is a tag expression: "*", "a", "a || b". `{ sql }` is not supported yet. */
 export type MessageSelector = string | { readonly tags: string } | { readonly sql: string };
 export type ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET" | "CONSUME_FROM_FIRST_OFFSET" | {
   readonly timestamp: number;
@@ -320,8 +321,8 @@ function resolveCompression(
   if (compression !== undefined && (compression === null || typeof compression !== "object")) {
     throw new ArgumentError(`compression must be an object or false, got ${show(compression)}`);
   }
-  const { type = "ZLIB", level, over, ...unknown } = compression ?? {};
-  for (const option in unknown) throw new ArgumentError(`There is no option ${show(`compression.${option}`)}`);
+  const { type = "ZLIB", level, over } = compression ?? {};
+  checkNames(compression ?? {}, ["type", "level", "over"], "compression");
   if (type !== "ZLIB" && type !== "LZ4" && type !== "ZSTD") {
     throw new ArgumentError(`compression.type must be "ZLIB", "LZ4" or "ZSTD", got ${show(type)}`);
   }
@@ -428,7 +429,7 @@ export function checkOptionNames(options: object, ...kinds: readonly Kind[]): vo
       if (value === (option === "clientRebalance")) continue; // asks for what is done anyway
       throw new UnsupportedError(`Option ${option} is not supported yet`);
     }
-    throw new ArgumentError(`There is no option ${show(option)}`);
+    throw noOption(option);
   }
 }
 

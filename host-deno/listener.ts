@@ -2,12 +2,13 @@ import { createServer, type Server, type Socket as NetSocket } from "node:net";
 import { ConnectError } from "../client/errors.ts";
 import type { AcceptedSocket, Inbox, Listener } from "../client/host.ts";
 import { formatAddress } from "../client/remoting/address.ts";
-import { permissionError } from "./permission.ts";
+import { mayListen } from "./permission.ts";
 import { plainAddress, TcpSocket } from "./socket.ts";
 
 /** Listens with `node:net`. Closing a listener ends the connections it has accepted. */
 export const listener: Listener = {
   async listen(host, port, accept) {
+    await mayListen(host, port);
     const sockets = new Set<NetSocket>();
     const server = createServer({ noDelay: true }, (net) => {
       sockets.add(net);
@@ -33,8 +34,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (cause: Error) => {
       const addr = formatAddress(host, port);
-      const refused = new ConnectError(`Cannot listen on ${addr}: ${cause.message}`, { cause, addr });
-      reject(permissionError(host, port, cause) ?? refused);
+      reject(new ConnectError(`Cannot listen on ${addr}: ${cause.message}`, { cause, addr }));
     };
     server.once("error", failed);
     server.listen(port, host, () => {

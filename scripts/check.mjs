@@ -62,11 +62,20 @@ function packed() {
     "README.md",
     "LICENSE",
     "CHANGELOG.md",
+    ...linksOf("README.md"),
   ];
   const missing = wanted.map((path) => path.replace(/^\.\//, "")).filter((path) => !names.includes(path));
-  const alien = names.filter((name) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(name));
+  const alien = names.filter((name) =>
+    !/^(dist\/|docs\/api\.md$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(name)
+  );
   if (missing.length > 0) throw new Error(`missing in the package: ${missing.join(", ")}`);
   if (alien.length > 0) throw new Error(`not meant for the package: ${alien.join(", ")}`);
+}
+
+/** Files that a text of the package links to: whoever has the package must have them. */
+function linksOf(path) {
+  const links = readFileSync(at(path), "utf8").matchAll(/\]\(([^)#]+)[^)]*\)/g);
+  return [...links].map(([, target]) => target).filter((target) => !/^\w+:/.test(target));
 }
 
 function manifest() {

@@ -37,14 +37,17 @@ const dist = {
 
 const steps = { dependencies, core, dist };
 
-/** Does what is missing, `upTo` and with that step. */
-export async function setup({ upTo = "dist" } = {}) {
+/** Set while we run npm: it would start `prepare`, and so us, once more. */
+export const INSTALLING = "ROCKETMQ_WASM_INSTALLING";
+
+/** Does what is missing, `from` one step up to another. */
+export async function setup({ from = "dependencies", upTo = "dist" } = {}) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
     throw new Error(`Node ${NODE_MIN.join(".")} or newer is needed, this is ${process.versions.node}`);
   }
   const names = Object.keys(steps);
-  const wanted = names.slice(0, names.indexOf(upTo) + 1).map((name) => steps[name]);
+  const wanted = names.slice(names.indexOf(from), names.indexOf(upTo) + 1).map((name) => steps[name]);
   if (wanted.every(isFresh)) return;
   await alone("setup", async () => {
     for (const each of wanted) await step(each);
@@ -53,7 +56,9 @@ export async function setup({ upTo = "dist" } = {}) {
 
 function install() {
   say("installing the development dependencies");
-  npm(["ci", "--no-audit", "--no-fund"]);
+  // An npm that started us hands its own settings on: npm pack --dry-run, npm install --global or --omit=dev.
+  const own = ["--include=dev", "--no-global", "--no-dry-run"];
+  npm(["ci", "--no-audit", "--no-fund", ...own], { env: { ...process.env, NO_COLOR: "1", [INSTALLING]: "1" } });
   ensureBun();
 }
 

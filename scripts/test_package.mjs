@@ -1,14 +1,16 @@
 #!/usr/bin/env node
 // npm run test:package: what npm pack makes, installed into an empty folder. The quick start runs on Node (import and
 // require), on Deno with nothing but the network, and on Bun, each against the package's own `rmq broker`; the types
-// compile for a consumer with little. The last line counts.
+// compile for a consumer with little. A fresh clone (of what is committed) can be packed, and installed by its git address.
+// The last line counts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { at, npm, quietly } from "./steps.mjs";
+import { pathToFileURL } from "node:url";
+import { at, npm, quietly, root } from "./steps.mjs";
 import { setup } from "./setup.mjs";
 import { finish } from "./suite.mjs";
 
@@ -56,6 +58,8 @@ async function runAll() {
       ["types: every door, lib ES2022, no runtime's types", () => compile("consumer.ts", [])],
       ["types: the quick start, deno check", () => quietly(deno, ["check", "quick_start.ts"], { cwd: folder })],
       ["rmq --help", () => expectText(quietly(rmq(), ["--help"]), "broker")],
+      ["npm pack in a fresh clone", packFreshClone],
+      ["npm install git+file:…", installFromGit],
     ];
     return await count(cases);
   } finally {
@@ -111,6 +115,25 @@ function quickStart(command, args) {
 
 function expectText(output, expected) {
   if (!output.includes(expected)) throw new Error(`"${expected}" is missing in its output:\n${output}`);
+}
+
+/** It must build before it packs, and say nothing on stdout but what was asked for. */
+function packFreshClone() {
+  const clone = join(folder, "clone");
+  quietly("git", ["clone", "--quiet", root, clone]);
+  const [packed] = JSON.parse(npm(["pack", "--json"], { cwd: clone }));
+  expectText(packed.files.map((file) => file.path).join("\n"), "dist/core.wasm");
+}
+
+/** npm clones, installs what the build needs, and must build. */
+function installFromGit() {
+  const project = join(folder, "from_git");
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }\n`);
+  npm(["install", "--no-audit", "--no-fund", `git+${pathToFileURL(root)}`], { cwd: project });
+  const program = `import * as all from "rocketmq-wasm"; console.log(Object.keys(all).join(" "))`;
+  expectText(quietly(process.execPath, ["--input-type=module", "-e", program], { cwd: project }), "createProducer");
+  expectText(quietly(join(project, "node_modules/.bin/rmq"), ["--help"]), "broker");
 }
 
 /** Compiles as a consumer with `lib: ES2022` that checks our declarations too. */

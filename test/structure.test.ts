@@ -15,7 +15,12 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
   client: [own("client"), /^core-as\/abi\.ts$/],
   "host-node": [own("host-node"), own("client"), /^broker\/mod\.ts$/, /^build\/core_bytes\.js$/, node, /^bun$/],
   "host-deno": [own("host-deno"), own("client"), /^broker\/mod\.ts$/, /^build\/core_bytes\.js$/, node],
-  broker: [own("broker"), /^client\/(host|errors|core)\.ts$/, own("client/protocol"), own("client/remoting")],
+  broker: [
+    own("broker"),
+    /^client\/(host|errors|core|option_names)\.ts$/,
+    own("client/protocol"),
+    own("client/remoting"),
+  ],
   cli: [own("cli"), doors, node, /^(citty|cli-progress|cli-table3)$/],
   examples: [own("examples"), /^rocketmq-wasm(\/(broker|codec))?$/, node],
   bench: [own("bench"), doors, /^client\/core\.ts$/, own("build"), node],
@@ -23,7 +28,7 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Layers of `client/`, lowest first. A file uses its own folder and the layers below. */
 const layers: readonly RegExp[] = [
-  /^client\/(host|errors|core|message|body_codec|shared_attempt|signals)\.ts$/,
+  /^client\/(host|errors|core|option_names|message|body_codec|shared_attempt|signals)\.ts$/,
   own("client/protocol"),
   own("client/remoting"),
   /^client\/(options|events|pulled_message|allocate)\.ts$/,

@@ -101,6 +101,14 @@ test(
       { action: {} },
       { code: 1.5, action: "drop" },
       { count: -1, action: "drop" },
+      { cod: 10, action: "drop" },
+      { action: "drop", counts: 1 },
+      { action: { delay: 1, code: 10 } },
+      { action: { delay: 1, answer: 1 } },
+      { action: { answer: 1, remarks: "no" } },
+      { action: { answer: 1, remark: 1 } },
+      null,
+      "drop",
     ];
     for (const rule of rules) {
       expect(() => rig.cluster.fault(rule as FaultRule), JSON.stringify(rule)).toThrow(ArgumentError);
@@ -125,11 +133,59 @@ test("cluster: options that make no sense are refused before anything listens", 
     [{ messageDelayLevel: "" }, ArgumentError],
     [{ topics: { "bad topic": {} } }, ArgumentError],
     [{ topics: { [TOPIC]: { queues: 0 } } }, ArgumentError],
+    // What a typing error makes of an option.
+    ...([
+      { namsrvPort: 9876 },
+      { constructor: 1 },
+      { topics: { [TOPIC]: { queue: 3 } } },
+      { topics: { [TOPIC]: 3 } },
+      { topics: { [TOPIC]: null } },
+      { topics: [TOPIC] },
+      { topics: TOPIC },
+      { topics: null },
+      { listenHost: 1 },
+      { listenHost: null },
+      { messageDelayLevel: 1 },
+      { namesrvPort: "9876" },
+      null,
+      "127.0.0.1",
+    ] as unknown as ClusterOptions[]).map((
+      options,
+    ): [ClusterOptions, typeof ArgumentError] => [options, ArgumentError]),
   ];
   for (const [options, error] of wrong) {
     await expect(startClusterWith(sim.host(), sim.listener, options), JSON.stringify(options)).rejects.toThrow(error);
   }
   expect(sim.planned).toBe(0);
+});
+
+test("cluster: a name that no option has is named by the error, with where it stands", async () => {
+  using sim = new Simulation(1);
+  const wrong: [object, string][] = [
+    [{ namsrvPort: 9876 }, 'There is no option "namsrvPort"'],
+    [{ topics: { a: { queue: 3 } } }, 'There is no option "topics.a.queue"'],
+  ];
+  for (const [options, message] of wrong) {
+    await expect(startClusterWith(sim.host(), sim.listener, options)).rejects.toThrow(message);
+  }
+  const cluster = await sim.run(startClusterWith(sim.host(), sim.listener, { storeDir: undefined } as object));
+  expect(() => cluster.fault({ cod: 10, action: "drop" } as FaultRule)).toThrow('There is no option "fault.cod"');
+  await sim.run(cluster.close());
+});
+
+test("cluster: localhost is the address that clients are told", async () => {
+  using sim = new Simulation(1);
+  const hosts: string[] = [];
+  const listener: typeof sim.listener = {
+    listen(host, port, accept) {
+      hosts.push(host);
+      return sim.listener.listen(host, port, accept);
+    },
+  };
+  const cluster = await sim.run(startClusterWith(sim.host(), listener, { listenHost: "localhost" }));
+  expect(cluster.namesrvAddr).toMatch(/^127\.0\.0\.1:/);
+  expect([...new Set(hosts)]).toEqual(["127.0.0.1"]);
+  await sim.run(cluster.close());
 });
 
 test("cluster: ports that are given are taken, three apart, and the VIP port two below each", async () => {

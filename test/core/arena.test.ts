@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { Core } from "../../client/core.ts";
+import { CoreError } from "../../client/errors.ts";
 import * as abi from "../../core-as/abi.ts";
-import { TinyDriver } from "../support/core.ts";
+import { coreModule, TinyDriver } from "../support/core.ts";
 import { freshSeed, Random } from "./random.ts";
 
 const MIB = 1024 * 1024;
@@ -148,4 +150,11 @@ describe("arena", () => {
     expect(core.bytesInUse).toBe(0);
     expect(allocate(core, PAGE - abi.SLACK)).toBe(blocks[0]);
   });
+});
+
+test("a core without memory says how much it wanted and what helps", () => {
+  // More than 4 GiB is more than any runtime gives.
+  const open = () => new Core(coreModule, 5 * 1024);
+  expect(open).toThrow(CoreError);
+  expect(open).toThrow(/^Cannot reserve 5120 MiB .*coreMemory.*--disable-wasm-trap-handler/);
 });

@@ -314,6 +314,12 @@ test("crc32 goes on from a seed, and uses the host's where there is one", () => 
 });
 
 test("options are checked at the door", () => {
+  const misspelt = { crc: false, coreMemori: 1, maxFrameByte: 1 } as object;
+  expect(() => createCodec(misspelt)).toThrow(ArgumentError);
+  expect(() => createCodec({ foo: 1 } as object)).toThrow('There is no option "foo"');
+  expect(() => createCodec(null as unknown as CodecOptions)).toThrow(ArgumentError);
+  expect(() => codec.stream(misspelt)).toThrow(ArgumentError);
+  expect(() => codec.decodeMessages(new Uint8Array(), misspelt)).toThrow(ArgumentError);
   for (const coreMemory of [0, -1, 1.5, NaN, 1025]) expect(() => createCodec({ coreMemory })).toThrow(ArgumentError);
   const wrong = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
   expect(() => createCodec({ core: wrong })).toThrow(CoreError);

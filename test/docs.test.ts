@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const read = (path: string): string => readFileSync(at(path), "utf8");
+
+/** The texts of a list `const NAME = [ … ]` in a file. */
+function listed(path: string, pattern: RegExp): string[] {
+  const lists = [...read(path).matchAll(pattern)].map(([, names = ""]) => names);
+  return lists.flatMap((names) => [...names.matchAll(/"(\w+)"/g)].map(([, name = ""]) => name));
+}
+
+const sources = (folder: string): string[] =>
+  readdirSync(at(folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => read(`${folder}/${name}`));
+
+test("docs/api.md names every option there is, and every one that is refused", () => {
+  const options = listed("client/options.ts", /const [A-Z_]+ = \[([^\]]*)\]/g);
+  const fields = listed("client/producer/outbound_message.ts", /const LATER = \[([^\]]*)\]/g);
+  const cluster = listed("broker/options.ts", /const KNOWN\b[^=]*= \[([^\]]*)\]/g);
+  expect([options.length > 50, fields.length > 0, cluster.length > 5]).toEqual([true, true, true]);
+  const api = read("docs/api.md");
+  expect([...options, ...fields, ...cluster].filter((name) => !new RegExp(`\\b${name}\\b`).test(api))).toEqual([]);
+});
+
+test("docs/api.md names every member that is refused", () => {
+  const refused = sources("client").flatMap((text) =>
+    [
+      ...[...text.matchAll(/\brefuse\("(\w+)"\)/g)],
+      ...[...text.matchAll(/UnsupportedError\("(\w+)\(\) is not supported yet"\)/g)],
+    ].map(([, name = ""]) => name)
+  );
+  expect(refused.length).toBeGreaterThan(10);
+  const api = read("docs/api.md");
+  expect(refused.filter((name) => !new RegExp(`\\b${name}\\b`).test(api))).toEqual([]);
+});

@@ -111,6 +111,11 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   maxReconsumeTimes?: number;
   /** Verify body checksums. Default true. */
   checkCrc?: boolean;
+  /**
+   * Leave messages in the core's memory until they are settled: saves one copy. Then a message that is kept has to be
+   * retained. Default false: they are yours.
+   */
+  leaseMessages?: boolean;
 }
 
 /** What the rest of the code sees: complete and checked. */
@@ -157,6 +162,7 @@ export interface ResolvedPushConsumerOptions<T> {
   readonly persistConsumerOffsetInterval: number;
   readonly maxReconsumeTimes: number;
   readonly checkCrc: boolean;
+  readonly leaseMessages: boolean;
 }
 
 const CLIENT = [
@@ -212,13 +218,13 @@ const CONSUMER = [
   "persistConsumerOffsetInterval",
   "maxReconsumeTimes",
   "checkCrc",
+  "leaseMessages",
 ];
 const CONSUMER_LATER = [
   "offsetStore",
   "pullThresholdForTopic",
   "pullThresholdSizeForTopic",
   "filterHooks",
-  "leaseMessages",
   "consumeMessageBatchMaxSize",
   "consumeTimeout",
   "suspendCurrentQueueTimeMillis",
@@ -374,6 +380,7 @@ export function resolvePushConsumerOptions<T>(
     ),
     maxReconsumeTimes: maxReconsumeTimes < 0 ? 16 : maxReconsumeTimes,
     checkCrc: flag("checkCrc", options.checkCrc, true),
+    leaseMessages: flag("leaseMessages", options.leaseMessages, false),
   };
 }
 

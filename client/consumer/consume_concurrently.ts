@@ -167,6 +167,7 @@ export class ConsumeConcurrently<T> {
     } catch (error) {
       if (!queue.isDropped) this.#again(queue, message, error);
     }
+    if (queue.isDropped) message.settle();
     this.#left(context);
   }
 
@@ -178,11 +179,15 @@ export class ConsumeConcurrently<T> {
       queue.putBack(message);
       if (!this.#isStopped) this.arrived(queue);
     });
-    const forget = queue.whenDropped(() => timer.cancel());
+    const forget = queue.whenDropped(() => {
+      timer.cancel();
+      message.settle();
+    });
   }
 
   #done(queue: ProcessQueue<T>, message: PulledMessage<T>): void {
-    const offset = queue.remove(Number(message.queueOffset));
+    const offset = queue.remove(message.offset);
+    message.settle();
     if (offset >= 0) this.#store.update(queue.queue, offset, true);
   }
 

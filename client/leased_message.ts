@@ -17,7 +17,6 @@ const FIELDS = [
   "preparedTransactionOffset",
   "offsetMsgId",
   "msgId",
-  "tags",
   "keys",
   "storedBodyLength",
 ] as const;
@@ -25,7 +24,9 @@ const FIELDS = [
 /** A message whose bytes lie in a lease. What has been read of it stays readable when it is settled. */
 export class LeasedMessage<T> extends PulledMessage<T> {
   /** By the field's place in FIELDS. */
-  #kept: unknown[] = [];
+  #kept: unknown[] | undefined;
+  /** Apart: nearly everybody reads them. */
+  #tags: string | undefined;
   #rawBody: Uint8Array | undefined;
 
   constructor(batch: MessageBatch, row: number, queue: MessageQueue, reading: Reading<T>) {
@@ -39,11 +40,15 @@ export class LeasedMessage<T> extends PulledMessage<T> {
       Object.defineProperty(LeasedMessage.prototype, name, {
         configurable: true,
         get(this: LeasedMessage<unknown>) {
-          const kept = this.#kept[place];
-          return kept === undefined ? this.#kept[place] = read.call(this) : kept;
+          const kept = this.#kept ??= [];
+          return kept[place] ??= read.call(this);
         },
       });
     }
+  }
+
+  override get tags(): string {
+    return this.#tags ??= super.tags;
   }
 
   override rawBody(): Uint8Array {
@@ -53,6 +58,6 @@ export class LeasedMessage<T> extends PulledMessage<T> {
 
   override failedLocally(): void {
     super.failedLocally();
-    this.#kept[FIELDS.indexOf("reconsumeTimes")] = undefined;
+    if (this.#kept) this.#kept[FIELDS.indexOf("reconsumeTimes")] = undefined;
   }
 }

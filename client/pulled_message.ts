@@ -31,6 +31,9 @@ export const readingWith = <T>(host: Pick<Host, "inflate">, codec: Codec<T>): Re
   maxBodyBytes: BODY_MAX,
 });
 
+/** A body that has not been decoded yet. */
+const UNREAD: unique symbol = Symbol("unread");
+
 /** No lease has this generation. */
 const SETTLED = -1;
 
@@ -50,8 +53,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   readonly #reading: Reading<T>;
   #properties: Readonly<Record<string, string>> | undefined;
   #raw: Uint8Array | undefined;
-  #body: T | undefined;
-  #decoded = false;
+  #body: T | typeof UNREAD = UNREAD;
   /** Local retries, when the broker could not be told about a failure. */
   #more = 0;
 
@@ -196,7 +198,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get body(): T {
-    if (!this.#decoded) {
+    if (this.#body === UNREAD) {
       const raw = this.#inflated();
       try {
         const { codec, lendsBodies } = this.#reading;
@@ -206,7 +208,6 @@ export class PulledMessage<T> implements MessageExt<T> {
         const { topic } = this;
         throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
       }
-      this.#decoded = true;
     }
     return this.#body as T;
   }
@@ -228,7 +229,7 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   /** Inflates now what would block the event loop later; undefined when there is nothing to wait for. */
   prepare(): Promise<void> | undefined {
-    if ((this.sysFlag & sysFlags.COMPRESSED) === 0 || this.storedBodyLength <= INFLATE_APART) return undefined;
+    if (!this.#isCompressed || this.storedBodyLength <= INFLATE_APART) return undefined;
     const inflating = this.#inflate(true);
     if (inflating instanceof Uint8Array) {
       this.#raw = inflating;
@@ -294,12 +295,16 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   #inflated(): Uint8Array {
     if (this.#raw) return this.#raw;
-    if ((this.sysFlag & sysFlags.COMPRESSED) === 0) return this.storedBody();
+    if (!this.#isCompressed) return this.storedBody();
     const raw = this.#inflate(false);
     if (!(raw instanceof Uint8Array)) {
       throw new UnsupportedError("Cannot read a compressed body here: this runtime inflates only asynchronously");
     }
     return this.#raw = raw;
+  }
+
+  get #isCompressed(): boolean {
+    return (this.#u32(abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) !== 0;
   }
 
   #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {

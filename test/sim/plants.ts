@@ -1,10 +1,11 @@
 import { ProcessQueue } from "../../client/consumer/process_queue.ts";
 import { ConnectError } from "../../client/errors.ts";
+import { PulledMessage } from "../../client/pulled_message.ts";
 import { Calls } from "../../client/remoting/calls.ts";
 import { patch } from "./probes.ts";
 
 /** Faults that are built in on purpose, to see that the simulation finds them. */
-export const PLANTS = ["commit-early", "drop-ack", "double-settle"] as const;
+export const PLANTS = ["commit-early", "drop-ack", "double-settle", "keep-lease"] as const;
 export type Plant = typeof PLANTS[number];
 
 /** Builds a fault in; the returned function takes it out again. */
@@ -16,6 +17,8 @@ export function plant(name: Plant): () => void {
       return dropAck();
     case "double-settle":
       return doubleSettle();
+    case "keep-lease":
+      return keepLease();
   }
 }
 
@@ -45,5 +48,14 @@ function doubleSettle(): () => void {
       const fail = this.fail[slot];
       original.call(this, slot);
       if (++count % 50 === 0 && fail) queueMicrotask(() => fail(new ConnectError("The connection was lost")));
+    });
+}
+
+/** One message in ten keeps its share of its batch for ever. */
+function keepLease(): () => void {
+  let count = 0;
+  return patch(PulledMessage.prototype, "settle", (original) =>
+    function (this: PulledMessage<unknown>) {
+      if (++count % 10 !== 0) original.call(this);
     });
 }

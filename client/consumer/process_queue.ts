@@ -14,6 +14,7 @@ export class ProcessQueue<T> {
   /** Pulled and waiting for a handler, in order. */
   readonly #pending: PulledMessage<T>[] = [];
   #head = 0;
+  #finished: Offset[] = [];
   #dropped = false;
   isPaused = false;
   /** Where the next pull starts. */
@@ -87,9 +88,24 @@ export class ProcessQueue<T> {
     this.#pending.push(message);
   }
 
+  /** Consumed in this turn, to be removed with the others of it. True for the first. */
+  finish(offset: Offset): boolean {
+    return this.#finished.push(offset) === 1;
+  }
+
+  /** Removes all that are finished; see `remove`. */
+  removeFinished(): Offset {
+    const finished = this.#finished;
+    this.#finished = [];
+    return this.remove(finished);
+  }
+
   /** Consumed: the offset to commit, -1 when there is nothing to commit. */
-  remove(offset: Offset): Offset {
-    return this.#dropped ? -1 : this.#core.removeOffset(this.handle, offset);
+  remove(offsets: readonly Offset[]): Offset {
+    if (this.#dropped) return -1;
+    return offsets.length === 1
+      ? this.#core.removeOffset(this.handle, offsets[0]!)
+      : this.#core.removeOffsets(this.handle, offsets);
   }
 
   /** Somebody else's now: nothing of it is processed any more. */

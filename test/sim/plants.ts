@@ -27,7 +27,7 @@ const commitEarly = (): () => void =>
   patch(ProcessQueue.prototype, "take", (original) =>
     function (this: ProcessQueue<unknown>) {
       const message = original.call(this);
-      if (message) this.remove(Number(message.queueOffset));
+      if (message) this.remove([message.offset]);
       return message;
     });
 
@@ -35,8 +35,8 @@ const commitEarly = (): () => void =>
 function dropAck(): () => void {
   let count = 0;
   return patch(ProcessQueue.prototype, "remove", (original) =>
-    function (this: ProcessQueue<unknown>, offset) {
-      return ++count % 10 === 0 ? -1 : original.call(this, offset);
+    function (this: ProcessQueue<unknown>, offsets) {
+      return original.call(this, offsets.filter(() => ++count % 10 !== 0));
     });
 }
 

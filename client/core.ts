@@ -75,6 +75,7 @@ const decoder = new TextDecoder();
 const SHORT_TEXT = 32;
 const SPILL_FIRST = 262_144;
 const WORD = 2 ** 32;
+const PER_WORD = 2 ** -32;
 /** High words from here on belong to numbers of 2^53 and more. */
 const SAFE_HIGH = 2 ** 21;
 
@@ -698,7 +699,7 @@ export class Core {
     const word = at >> 2;
     if (typeof offset === "number") {
       this.#i32[word] = offset | 0;
-      this.#i32[word + 1] = Math.floor(offset / WORD);
+      this.#i32[word + 1] = Math.floor(offset * PER_WORD);
     } else {
       this.#i32[word] = Number(BigInt.asIntN(32, offset));
       this.#i32[word + 1] = Number(BigInt.asIntN(32, offset >> 32n));

@@ -47,6 +47,7 @@ if (LAYOUTS * LAYOUT != 8 * (32 + 2 * 256)) ERROR("the layouts have another size
 const MISSES_MAX: u32 = 32;
 const PAUSE: u32 = 512;
 let misses: u32 = 0;
+let generation: u32 = 0;
 
 /** Notes properties in a fresh row, and what they have of the three. Positions count from `start`. */
 export function noteProperties(row: Row, start: usize, properties: usize, length: u32): void {
@@ -56,7 +57,7 @@ export function noteProperties(row: Row, start: usize, properties: usize, length
     if (length) readPairs(row, start, properties, length);
     return;
   }
-  const layout = changetype<Layout>(layouts + (length & (LAYOUTS - 1)) * LAYOUT);
+  const layout = layoutOf(length);
   if (layout.length == length && matches(layout, properties, length)) {
     const base = <u32> (properties - start);
     if (layout.tags) row.tags = base + layout.tags;
@@ -74,6 +75,21 @@ export function noteProperties(row: Row, start: usize, properties: usize, length
   readPairs(row, start, properties, length);
   if (++misses < MISSES_MAX) learn(layout, row, start, properties, length);
   else if (misses > PAUSE) misses = 0;
+}
+
+/** Changes with every layout that is learned. */
+export function layoutGeneration(): u32 {
+  return generation;
+}
+
+/** Whether properties have the layout that is known for their length. */
+export function matchesLayout(properties: usize, length: u32): bool {
+  const layout = layoutOf(length);
+  return layout.length == length && length && matches(layout, properties, length);
+}
+
+function layoutOf(length: u32): Layout {
+  return changetype<Layout>(layouts + (length & (LAYOUTS - 1)) * LAYOUT);
 }
 
 /** Whether names and separators are those of the layout, and none is in a value. */
@@ -101,6 +117,7 @@ function difference(kept: usize, properties: usize): v128 {
 /** Keeps the layout of properties that were read into `row`. */
 function learn(layout: Layout, row: Row, start: usize, properties: usize, length: u32): void {
   layout.length = 0;
+  generation++;
   const bytes = changetype<usize>(layout) + HEAD;
   let inValue = false;
   for (let i: u32 = 0; i < length; i++) {

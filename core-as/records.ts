@@ -13,6 +13,7 @@ import { inArena } from "./arena";
 import { crc32Of } from "./crc32";
 import { unwrap } from "./inner_batch";
 import { noteProperties } from "./properties";
+import { learnAlike, readAlike } from "./record_shape";
 import { freshRow, Row, rowAt } from "./rows";
 import { be16, be32, Submission } from "./shared";
 import { bornHostLength, isCompressed, isInnerBatch, storeHostLength } from "./sys_flag";
@@ -90,6 +91,12 @@ const NO_ROWS: u32 = u32.MAX_VALUE;
 
 /** Fills the rows of the record at `at` from row `first` on. Returns the index behind them, or NO_ROWS. */
 function readRows(first: u32, start: usize, at: usize, end: usize, checkCrc: bool): u32 {
+  const rest = <u32> (end - at);
+  if (rest >= RECORD_MIN && readAlike(rowAt(first), start, at, rest)) {
+    const row = rowAt(first);
+    if (checkCrc && !isIntact(at, start + row.body, row.bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
+    return first + 1;
+  }
   const length = recordLength(at, end);
   const row = freshRow(first, <u32> (at - start), length ? length : <u32> (end - at));
   if (!length) {
@@ -147,8 +154,12 @@ function readRecord(row: Row, start: usize, at: usize, end: usize, checkCrc: boo
   row.sysFlag = sysFlag;
   noteProperties(row, start, properties, propertiesLength);
   if (isInnerBatch(sysFlag)) row.kind = <u8> abi.ROW_BATCH;
-  if (checkCrc && (crc32Of(body, bodyLength, 0) & 0x7fffffff) != be32(at + BODY_CRC)) {
-    row.status = <u8> abi.ROW_BAD_CRC;
-  }
+  if (checkCrc && !isIntact(at, body, bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
+  else if (!isInnerBatch(sysFlag)) learnAlike(row, start, at);
   return true;
+}
+
+/** Whether a body matches the checksum of its record. The sign bit is not part of that. */
+function isIntact(at: usize, body: usize, length: u32): bool {
+  return (crc32Of(body, length, 0) & 0x7fffffff) == be32(at + BODY_CRC);
 }

@@ -79,7 +79,7 @@ function findTagsEnd(count: u32): i32 {
   let at = ARGUMENT_TEXT;
   for (; count; count--) {
     if (at + abi.TAG_TEXT > ARGUMENTS_END) return abi.E_BAD_ARGUMENT;
-    at += abi.TAG_TEXT + <usize> load<u16>(at);
+    at += <usize> abi.TAG_TEXT + load<u16>(at);
   }
   tagsEnd = at;
   return at > ARGUMENTS_END ? abi.E_BAD_ARGUMENT : 0;

@@ -12,19 +12,13 @@ import { FrameStream } from "./protocol/frame_stream.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import { encodeProperties } from "./protocol/properties.ts";
 import { KEY_SEPARATOR, KEYS, SHARDING_KEY, TAGS, WAIT } from "./protocol/property_names.ts";
-import { decodeRecord } from "./protocol/record.ts";
 import { QUEUE_ID_AT } from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
 import { COMPRESSED } from "./protocol/sys_flag.ts";
-import {
-  BODY_MAX,
-  elementsOf,
-  inflateBody,
-  MessageBatch,
-  PulledMessage,
-  type Reading,
-  walkBody,
-} from "./pulled_message.ts";
+import { concat } from "./protocol/text.ts";
+import { elementsOf, outerRecord } from "./inner_messages.ts";
+import { batchOf, type MessageBatch } from "./message_batch.ts";
+import { inflateBody, PulledMessage, type Reading, readingWith } from "./pulled_message.ts";
 
 /** The wire format without a client: no sockets, no timers. */
 export interface RemotingCodec {
@@ -97,12 +91,12 @@ function openCore(module: WebAssembly.Module, coreMemory: number): Core {
 class CoreCodec implements RemotingCodec {
   readonly #host: Pick<Host, "inflate" | "crc32">;
   readonly #core: Core;
-  readonly #inflating: Pick<Reading<unknown>, "host" | "core" | "maxBodyBytes">;
+  readonly #reading: Reading<Uint8Array>;
 
   constructor(host: Pick<Host, "inflate" | "crc32">, core: Core) {
     this.#host = host;
     this.#core = core;
-    this.#inflating = { host, core, maxBodyBytes: BODY_MAX };
+    this.#reading = readingWith({ host, core }, plainBytes);
   }
 
   encode(command: RemotingCommand): Uint8Array {
@@ -122,7 +116,7 @@ class CoreCodec implements RemotingCodec {
     checkNames(options, ["checkCrc"]);
     const { checkCrc = true } = options;
     // The messages read from a copy: the caller's bytes stay the caller's.
-    const batch = new MessageBatch(body.slice(), this.#walk(body, checkCrc));
+    const batch = batchOf(body, this.#walk(body, checkCrc));
     const messages: MessageExt[] = [];
     for (let row = 0; row < batch.count; row++) {
       checkStatus(batch, row);
@@ -162,30 +156,42 @@ class CoreCodec implements RemotingCodec {
     if (block === 0) return walkRecords(body, checkCrc);
     try {
       core.write(block, body);
-      return walkBody(core, block, body.length, checkCrc);
+      return this.#walkBlock(block, body.length, checkCrc);
     } finally {
       core.freeBlock(block);
     }
   }
 
+  /** The core fills a table of rows at a time. */
+  #walkBlock(block: number, length: number, checkCrc: boolean): Uint8Array {
+    const core = this.#core, tables: Uint8Array[] = [];
+    for (let from = 0; from < length; from = core.walkedTo) {
+      const count = core.walkAt(block, length, from, checkCrc);
+      const table = new Uint8Array(count * abi.ROW_SIZE);
+      core.copyRows(count, table, 0);
+      tables.push(table);
+    }
+    return concat(tables);
+  }
+
   #message(batch: MessageBatch, row: number): MessageExt {
-    const topic = batch.text(batch.u32(row, abi.ROW_TOPIC), batch.u16(row, abi.ROW_TOPIC_LEN));
-    const queueId = batch.records.getInt32(batch.u32(row, abi.ROW_RECORD) + QUEUE_ID_AT);
+    const topic = batch.topic(row);
+    const queueId = batch.view.getInt32(batch.records + batch.u32(row, abi.ROW_RECORD) + QUEUE_ID_AT);
     // A record does not say which broker it came from.
     const queue: MessageQueue = { topic, brokerName: "", queueId };
-    return new PulledMessage(batch, row, queue, { ...this.#inflating, codec: plainBytes });
+    return new PulledMessage(batch, row, queue, this.#reading);
   }
 
   /** The messages of an inner batch that the walk left whole: compressed, or with very many elements. */
   #unwrap(batch: MessageBatch, row: number): MessageExt[] {
-    const outer = decodeRecord(batch.bytes, batch.u32(row, abi.ROW_RECORD));
+    const outer = outerRecord(batch, row);
     const inner = elementsOf(outer, this.#inflated(outer.sysFlag, outer.body));
     return Array.from({ length: inner.count }, (_, index) => this.#message(inner, index));
   }
 
   #inflated(sysFlag: number, body: Uint8Array): Uint8Array {
     if ((sysFlag & COMPRESSED) === 0) return body;
-    const inflated = inflateBody(this.#inflating, sysFlag, body, false);
+    const inflated = inflateBody(this.#reading, sysFlag, body, false);
     if (inflated instanceof Uint8Array) return inflated;
     throw new UnsupportedError("Cannot read a compressed inner batch here: this runtime inflates only asynchronously");
   }

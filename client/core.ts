@@ -12,14 +12,55 @@ export type Step = readonly [literal: string | Uint8Array, hole: number];
 /** Called once for each whole frame. The frame and all it points at end when the sink returns. */
 export type FrameSink = (frame: Frame) => void;
 
-/** What one process queue holds. Offsets are below 2^53; `min` is -1 when it is empty, `max` before the first offset. */
+/** An offset in a queue: a number below 2^53, a bigint from there on. Both compare with each other. */
+export type Offset = number | bigint;
+
+/** What one process queue holds. */
 export interface QueueState {
   readonly count: number;
+  /** How many of them an orderly consumer works on. */
   readonly taken: number;
+  /** Of their bodies. */
   readonly bytes: number;
-  readonly min: number;
-  readonly max: number;
-  readonly span: number;
+  /** The lowest offset, -1 when it is empty. */
+  readonly min: Offset;
+  /** The highest offset ever put, -1 before the first. */
+  readonly max: Offset;
+  /** Highest less lowest of those that are not taken, 0 when there are none. */
+  readonly span: Offset;
+}
+
+/** What a walk does with the messages it finds: `takeIn`. */
+export interface Taking {
+  readonly queue: number;
+  /** Messages below are not for us. */
+  readonly lowest: Offset;
+  /** Only messages with one of these tags are for us; undefined: all. */
+  readonly tags: TagFilter | undefined;
+  readonly checkCrc: boolean;
+}
+
+/** Tags as the core reads them; the same for as long as a subscription lasts. */
+export class TagFilter {
+  readonly count: number;
+  readonly bytes: Uint8Array;
+
+  constructor(tags: readonly string[]) {
+    const texts = tags.map((tag) => encoder.encode(tag));
+    this.count = tags.length;
+    this.bytes = new Uint8Array(texts.reduce((sum, text) => sum + abi.TAG_TEXT + text.length, 0));
+    let at = 0;
+    for (const text of texts) {
+      store16(this.bytes, at, text.length);
+      this.bytes.set(text, at + abi.TAG_TEXT);
+      at += abi.TAG_TEXT + text.length;
+    }
+  }
+
+  /** Whether the core can read them: its argument area has 64 KiB. */
+  get fits(): boolean {
+    return this.bytes.length <= abi.ARGUMENT_BYTES;
+  }
 }
 
 interface Exports {
@@ -37,6 +78,10 @@ const SPILL_FIRST = 262_144;
 const LZ4_MAX = 2 ** 30;
 /** No frame has carried the unique id yet: the core makes one. */
 export const NEW_ID = -1;
+const WORD = 2 ** 32;
+const PER_WORD = 2 ** -32;
+/** High words from here on belong to numbers of 2^53 and more. */
+const SAFE_HIGH = 2 ** 21;
 
 /**
  * One whole frame, lent to a sink. `fields` says what the core understood of the header: FIELD_READ not set means that
@@ -134,8 +179,12 @@ export class Core {
   /** Address of the entry that was driven last. */
   #entry = 0;
 
-  /** Rows walked by the last `walk` end here: the position to go on from. */
+  /** Rows walked by the last `walk` or `takeIn` end here: the position to go on from. */
   walkedTo = 0;
+  /** The offset for which the last `takeIn` found no room. */
+  failedOffset: Offset = -1;
+  /** The whole memory, for whoever reads what was leased to them: `lease`. */
+  readonly arena: { readonly bytes: Uint8Array; readonly view: DataView };
 
   /** `coreMemory` is in MiB, 1 to 1024. Throws `CoreError` when the system gives no memory or the core is another version. */
   constructor(module: WebAssembly.Module, coreMemory: number = CORE_MEMORY_DEFAULT) {
@@ -160,7 +209,8 @@ export class Core {
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
-    this.#frame = new Frame(new DataView(memory.buffer));
+    this.arena = { bytes: this.#u8, view: new DataView(memory.buffer) };
+    this.#frame = new Frame(this.arena.view);
     this.#must(abi.OP_INIT);
   }
 
@@ -463,6 +513,39 @@ export class Core {
     return rows;
   }
 
+  /**
+   * Walks the records of a frame's body from position `from`, fills the row table, filters, and enters what is for us into a
+   * process queue: those rows have status ROW_OK. Stops behind a row of kind ROW_BATCH, which has to be unwrapped first, at
+   * `walkedTo`. Returns the number of rows. When nothing finds room in the queue any more, it returns 0 rows and stays, and
+   * `failedOffset` is the first offset that has to come again. Only for a frame in the arena, and a filter that fits.
+   */
+  takeIn(frame: Frame, from: number, taking: Taking): number {
+    const { queue, lowest, tags, checkCrc } = taking;
+    this.#setOffset(this.#control + abi.WALK_LOWEST, lowest);
+    if (tags) this.#u8.set(tags.bytes, this.#control + abi.ARGUMENT_TEXT);
+    const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0);
+    const rows = this.#command(abi.OP_WALK, queue, frame.bodyPtr, frame.bodyLength, from, flags, tags ? tags.count : 0);
+    if (rows === abi.E_QUEUE_FULL || rows === abi.E_NO_ROOM) {
+      this.walkedTo = from;
+      this.failedOffset = this.#offsetAt(this.#control + abi.WALK_FAILED);
+      return 0;
+    }
+    this.#check(abi.OP_WALK, rows);
+    this.walkedTo = this.#answerValue();
+    return rows;
+  }
+
+  /**
+   * Copies bytes from `from` to `to` of a frame's body into a block, behind the first `count` rows of the table, which come
+   * first. Returns its address, or 0 when no block is free. `freeBlock` ends the lease.
+   */
+  lease(frame: Frame, from: number, to: number, count: number): number {
+    const result = this.#command(abi.OP_LEASE, 0, frame.bodyPtr + from, to - from, 0, 0, count);
+    if (result === abi.E_NO_ROOM) return 0;
+    this.#check(abi.OP_LEASE, result);
+    return result;
+  }
+
   /** Copies the first `count` rows of the table, ROW_SIZE bytes each. */
   copyRows(count: number, into: Uint8Array, at: number): void {
     const rows = this.#control + abi.ROWS;
@@ -473,8 +556,18 @@ export class Core {
     return this.#u8[this.#control + abi.ROWS + row * abi.ROW_SIZE + abi.ROW_STATUS]!;
   }
 
-  setRowStatus(row: number, status: number): void {
-    this.#u8[this.#control + abi.ROWS + row * abi.ROW_SIZE + abi.ROW_STATUS] = status;
+  rowKind(row: number): number {
+    return this.#u8[this.#control + abi.ROWS + row * abi.ROW_SIZE + abi.ROW_KIND]!;
+  }
+
+  /** Where a row's record begins in the walked body. */
+  rowPosition(row: number): number {
+    return this.#i32[(this.#control + abi.ROWS + row * abi.ROW_SIZE + abi.ROW_RECORD) >> 2]!;
+  }
+
+  /** The size of a row's record. */
+  rowLength(row: number): number {
+    return this.#i32[(this.#control + abi.ROWS + row * abi.ROW_SIZE + abi.ROW_RECORD_LEN) >> 2]!;
   }
 
   /** CRC-32 of any bytes, as an unsigned number; `seed` is that of the bytes before them. */
@@ -568,62 +661,86 @@ export class Core {
   }
 
   /** Enters offsets and their messages' sizes in bytes. Returns how many were new. Throws `OverloadError` when the queue is full. */
-  putOffsets(queue: number, offsets: readonly number[], sizes: readonly number[]): number {
+  putOffsets(queue: number, offsets: readonly Offset[], sizes: readonly number[]): number {
     let added = 0;
     for (let from = 0; from < offsets.length; from += abi.PAIRS_MAX) {
       const count = Math.min(abi.PAIRS_MAX, offsets.length - from);
       this.#writePairs(offsets, sizes, from, count);
-      added += this.#put(this.#command(abi.OP_QUEUE_PUT, queue, 0, count));
+      const result = this.#command(abi.OP_QUEUE_PUT, queue, 0, count);
+      if (result === abi.E_QUEUE_FULL || result === abi.E_NO_ROOM) {
+        throw new OverloadError(
+          `Cannot keep more offsets in one process queue: ${result === abi.E_NO_ROOM ? "no room" : "it is full"}`,
+        );
+      }
+      this.#check(abi.OP_QUEUE_PUT, result);
+      added += result;
     }
     return added;
   }
 
-  /** Enters the offsets of rows with status ROW_OK. */
-  putRows(queue: number, first: number, count: number): number {
-    return this.#put(this.#command(abi.OP_QUEUE_PUT_ROWS, queue, first, count));
-  }
-
-  #put(result: number): number {
-    if (result === abi.E_QUEUE_FULL || result === abi.E_NO_ROOM) {
-      throw new OverloadError(
-        `Cannot keep more offsets in one process queue: ${result === abi.E_NO_ROOM ? "no room" : "it is full"}`,
-      );
-    }
-    this.#check(abi.OP_QUEUE_PUT, result);
-    return result;
-  }
-
-  /** Takes the lowest offsets that are not taken yet, at most `count`. */
-  takeOffsets(queue: number, count: number): number[] {
+  /** Takes the lowest offsets that are not taken yet, at most `count` and at most 4,096. */
+  takeOffsets(queue: number, count: number): Offset[] {
     const taken = this.#must(abi.OP_QUEUE_TAKE, queue, 0, Math.min(count, abi.PAIRS_MAX));
-    const at = (this.#control + abi.ARGUMENT_TEXT) >> 3;
-    return Array.from({ length: taken }, (_, index) => this.#f64[at + index * 2]!);
+    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET;
+    return Array.from({ length: taken }, (_, index) => this.#offsetAt(at + index * abi.PAIR_SIZE));
+  }
+
+  /** Puts taken offsets back to be taken again. Returns how many of them were taken. */
+  untakeOffsets(queue: number, offsets: readonly Offset[]): number {
+    let count = 0;
+    for (let from = 0; from < offsets.length; from += abi.PAIRS_MAX) {
+      const part = Math.min(abi.PAIRS_MAX, offsets.length - from);
+      this.#writePairs(offsets, undefined, from, part);
+      count += this.#must(abi.OP_QUEUE_AGAIN, queue, 0, part);
+    }
+    return count;
+  }
+
+  /** Removes all that are taken. The offset to commit is the highest of them + 1; -1 when none was taken. */
+  commitTaken(queue: number): Offset {
+    this.#must(abi.OP_QUEUE_COMMIT, queue);
+    return this.#commit();
+  }
+
+  /** Puts all that are taken back to be taken again. */
+  rollbackTaken(queue: number): void {
+    this.#must(abi.OP_QUEUE_ROLLBACK, queue);
   }
 
   /** The offset to commit: the lowest that is left, highest + 1 when the queue is empty now, -1 when it was empty before. */
-  removeOffsets(queue: number, offsets: readonly number[]): number {
-    let min = -1;
+  removeOffset(queue: number, offset: Offset): Offset {
+    if (typeof offset === "bigint") return this.removeOffsets(queue, [offset]);
+    this.#must(abi.OP_QUEUE_REMOVE_ONE, queue, 0, 0, offset);
+    return this.#commit();
+  }
+
+  /** The same for many. */
+  removeOffsets(queue: number, offsets: readonly Offset[]): Offset {
+    let commit: Offset = -1;
     for (let from = 0; from < offsets.length; from += abi.PAIRS_MAX) {
       const count = Math.min(abi.PAIRS_MAX, offsets.length - from);
       this.#writePairs(offsets, undefined, from, count);
       this.#must(abi.OP_QUEUE_REMOVE, queue, 0, count);
-      const now = this.#answerValue();
-      if (now >= 0) min = now;
+      const now = this.#commit();
+      if (now >= 0) commit = now;
     }
-    return min;
+    return commit;
+  }
+
+  #commit(): Offset {
+    return this.#offsetAt(this.#control + abi.QUEUE_STATE + abi.QUEUE_COMMIT);
   }
 
   queueState(queue: number): QueueState {
     this.#must(abi.OP_QUEUE_STATE, queue);
     const at = this.#control + abi.QUEUE_STATE;
-    const f64 = this.#f64;
     return {
       count: this.#i32[(at + abi.QUEUE_COUNT) >> 2]!,
       taken: this.#i32[(at + abi.QUEUE_TAKEN) >> 2]!,
-      bytes: f64[(at + abi.QUEUE_BYTES) >> 3]!,
-      min: f64[(at + abi.QUEUE_MIN) >> 3]!,
-      max: f64[(at + abi.QUEUE_MAX) >> 3]!,
-      span: f64[(at + abi.QUEUE_SPAN) >> 3]!,
+      bytes: this.#f64[(at + abi.QUEUE_BYTES) >> 3]!,
+      min: this.#offsetAt(at + abi.QUEUE_MIN),
+      max: this.#offsetAt(at + abi.QUEUE_MAX),
+      span: this.#offsetAt(at + abi.QUEUE_SPAN),
     };
   }
 
@@ -727,12 +844,29 @@ export class Core {
     return at + written;
   }
 
-  #writePairs(offsets: readonly number[], sizes: readonly number[] | undefined, from: number, count: number): void {
+  #writePairs(offsets: readonly Offset[], sizes: readonly number[] | undefined, from: number, count: number): void {
     let at = this.#control + abi.ARGUMENT_TEXT;
     for (let i = from; i < from + count; i++, at += abi.PAIR_SIZE) {
-      this.#f64[at >> 3] = offsets[i]!;
+      this.#setOffset(at + abi.PAIR_OFFSET, offsets[i]!);
       this.#i32[(at + abi.PAIR_BYTES) >> 2] = sizes ? sizes[i]! : 0;
     }
+  }
+
+  /** Halves of a number are cheaper than a bigint. */
+  #setOffset(at: number, offset: Offset): void {
+    const word = at >> 2;
+    if (typeof offset === "number") {
+      this.#i32[word] = offset | 0;
+      this.#i32[word + 1] = Math.floor(offset * PER_WORD);
+    } else {
+      this.#i32[word] = Number(BigInt.asIntN(32, offset));
+      this.#i32[word + 1] = Number(BigInt.asIntN(32, offset >> 32n));
+    }
+  }
+
+  #offsetAt(at: number): Offset {
+    const low = this.#i32[at >> 2]! >>> 0, high = this.#i32[(at >> 2) + 1]!;
+    return high < SAFE_HIGH ? high * WORD + low : BigInt(high) << 32n | BigInt(low);
   }
 
   #must(opcode: number, handle = 0, ptr = 0, len = 0, value = 0, flags = 0, token = 0): number {

@@ -22,7 +22,10 @@ export interface Message<T = Uint8Array> {
   waitStoreMsgOK?: boolean;
 }
 
-/** What is consumed. It decodes lazily and is the user's: kept, it stays valid for ever. */
+/**
+ * What is consumed. It decodes lazily and is the user's: kept, it stays valid for ever. Only with `leaseMessages` it ends when
+ * it is settled: then what was read before stays readable, and any other field is an `ArgumentError`.
+ */
 export interface MessageExt<T = Uint8Array> extends Readonly<Omit<Message<T>, "keys" | "properties">>, MessageQueue {
   /** The client's unique id (UNIQ_KEY), or the offset id where there is none. */
   readonly msgId: string;
@@ -41,7 +44,7 @@ export interface MessageExt<T = Uint8Array> extends Readonly<Omit<Message<T>, "k
   readonly transactionId?: string;
   /** Decompressed bytes, owned by the caller; `body` runs the codec once, when it is first read. */
   rawBody(): Uint8Array;
-  /** A copy that stands alone: it does not keep the rest of its batch in memory. */
+  /** A copy that stands alone: it outlives a lease, and does not keep the rest of its batch in memory. */
   retain(): MessageExt<T>;
 }
 

@@ -116,6 +116,11 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   maxReconsumeTimes?: number;
   /** Verify body checksums. Default true. */
   checkCrc?: boolean;
+  /**
+   * Leave messages in the core's memory until they are settled: saves one copy. Then a message that is kept has to be
+   * retained. Default false: they are yours.
+   */
+  leaseMessages?: boolean;
 }
 
 /** What the rest of the code sees: complete and checked. */
@@ -165,6 +170,7 @@ export interface ResolvedPushConsumerOptions<T> {
   readonly persistConsumerOffsetInterval: number;
   readonly maxReconsumeTimes: number;
   readonly checkCrc: boolean;
+  readonly leaseMessages: boolean;
 }
 
 const CLIENT = [
@@ -220,13 +226,13 @@ const CONSUMER = [
   "persistConsumerOffsetInterval",
   "maxReconsumeTimes",
   "checkCrc",
+  "leaseMessages",
 ];
 const CONSUMER_LATER = [
   "offsetStore",
   "pullThresholdForTopic",
   "pullThresholdSizeForTopic",
   "filterHooks",
-  "leaseMessages",
   "consumeMessageBatchMaxSize",
   "consumeTimeout",
   "suspendCurrentQueueTimeMillis",
@@ -380,6 +386,7 @@ export function resolvePushConsumerOptions<T>(
     ),
     maxReconsumeTimes: maxReconsumeTimes < 0 ? 16 : maxReconsumeTimes,
     checkCrc: flag("checkCrc", options.checkCrc, true),
+    leaseMessages: flag("leaseMessages", options.leaseMessages, false),
   };
 }
 

@@ -1,21 +1,18 @@
 import * as abi from "../core-as/abi.ts";
-import type { Codec } from "./body_codec.ts";
-import type { Core, Frame } from "./core.ts";
+import { canBorrow, type Codec } from "./body_codec.ts";
+import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
+import { settledError } from "./lease.ts";
+import { batchOf, type MessageBatch } from "./message_batch.ts";
 import type { MessageExt, MessageQueue } from "./message.ts";
-import { decodeBatch } from "./protocol/batch.ts";
-import { recordsOfBatch } from "./protocol/inner_batch.ts";
 import { hostText } from "./protocol/hosts.ts";
 import { createOffsetMsgId } from "./protocol/ids.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import { decodeProperties } from "./protocol/properties.ts";
 import * as names from "./protocol/property_names.ts";
-import { decodeRecord, type StoredRecord } from "./protocol/record.ts";
 import * as layout from "./protocol/record_layout.ts";
-import { walkRecords } from "./protocol/record_walk.ts";
 import * as sysFlags from "./protocol/sys_flag.ts";
-import { concat, decodeText } from "./protocol/text.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
@@ -23,9 +20,25 @@ export interface Reading<T> {
   /** Reads LZ4; hosts do the rest. */
   readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
+  /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
+  readonly lendsBodies: boolean;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
+
+export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">, codec: Codec<T>): Reading<T> => ({
+  host,
+  core,
+  codec,
+  lendsBodies: canBorrow(codec),
+  maxBodyBytes: BODY_MAX,
+});
+
+/** A body that has not been decoded yet. */
+const UNREAD: unique symbol = Symbol("unread");
+
+/** No lease has this generation. */
+const SETTLED = -1;
 
 /** Four times the largest message. */
 export const BODY_MAX = 16_777_216;
@@ -33,115 +46,41 @@ export const BODY_MAX = 16_777_216;
 /** Bodies above this leave the event loop while they are inflated. */
 const INFLATE_APART = 65_536;
 
-/** The records of one pull answer and their rows, copied out of the core once. */
-export class MessageBatch {
-  readonly bytes: Uint8Array;
-  readonly records: DataView;
-  readonly rows: DataView;
-  readonly count: number;
-
-  constructor(bytes: Uint8Array, rows: Uint8Array) {
-    this.bytes = bytes;
-    this.records = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.rows = new DataView(rows.buffer, rows.byteOffset, rows.length);
-    this.count = rows.length / abi.ROW_SIZE;
-  }
-
-  status(row: number): number {
-    return this.rows.getUint8(row * abi.ROW_SIZE + abi.ROW_STATUS);
-  }
-
-  kind(row: number): number {
-    return this.rows.getUint8(row * abi.ROW_SIZE + abi.ROW_KIND);
-  }
-
-  queueOffset(row: number): number {
-    return Number(this.rows.getBigInt64(row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET, true));
-  }
-
-  u32(row: number, field: number): number {
-    return this.rows.getUint32(row * abi.ROW_SIZE + field, true);
-  }
-
-  u16(row: number, field: number): number {
-    return this.rows.getUint16(row * abi.ROW_SIZE + field, true);
-  }
-
-  /** The value of TAGS, "" when there is none. */
-  tags(row: number): string {
-    const at = this.u32(row, abi.ROW_TAGS);
-    return at === 0 ? "" : this.text(at, this.u16(row, abi.ROW_TAGS_LEN));
-  }
-
-  text(at: number, length: number): string {
-    return decodeText(this.bytes.subarray(at, at + length));
-  }
-}
-
-/**
- * Copies what a pull answer brought. A frame in the arena is walked by the core; one that found no block there by the slow
- * walk.
- */
-export function copyBatch(core: Core, frame: Frame, checkCrc: boolean, slabs: Slabs): MessageBatch {
-  if (!frame.inArena) {
-    const body = frame.body();
-    return new MessageBatch(body, walkRecords(body, checkCrc));
-  }
-  const bytes = slabs.take(frame.bodyLength);
-  bytes.set(frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength));
-  return new MessageBatch(bytes, walkBody(core, frame.bodyPtr, frame.bodyLength, checkCrc));
-}
-
-/** All rows of a body that lies in the arena: the core fills a table at a time. */
-export function walkBody(core: Core, ptr: number, length: number, checkCrc: boolean): Uint8Array {
-  const tables: Uint8Array[] = [];
-  for (let from = 0; from < length; from = core.walkedTo) {
-    const count = core.walkAt(ptr, length, from, checkCrc);
-    const table = new Uint8Array(count * abi.ROW_SIZE);
-    core.copyRows(count, table, 0);
-    tables.push(table);
-    if (core.walkedTo <= from) break;
-  }
-  return tables.length === 1 ? tables[0]! : concat(tables);
-}
-
-const SLAB_BYTES = 262_144;
-
-/** JavaScript memory that consecutive batches share: a buffer for each of them would be slower. */
-export class Slabs {
-  #slab = new Uint8Array(0);
-  #used = 0;
-
-  take(length: number): Uint8Array {
-    if (length > SLAB_BYTES / 4) return new Uint8Array(length);
-    if (this.#used + length > this.#slab.length) {
-      this.#slab = new Uint8Array(SLAB_BYTES);
-      this.#used = 0;
-    }
-    const at = this.#used;
-    this.#used += (length + 7) & ~7;
-    return this.#slab.subarray(at, at + length);
-  }
-}
-
 /** One message of a batch. Every field is read when it is asked for. */
 export class PulledMessage<T> implements MessageExt<T> {
-  readonly #batch: MessageBatch;
+  readonly #stored: MessageBatch;
+  /** Of the lease, as long as the message is not settled. */
+  #generation: number;
   readonly #row: number;
   readonly #queue: MessageQueue;
   readonly #reading: Reading<T>;
   #properties: Readonly<Record<string, string>> | undefined;
   #raw: Uint8Array | undefined;
-  #body: T | undefined;
-  #decoded = false;
+  #body: T | typeof UNREAD = UNREAD;
   /** Local retries, when the broker could not be told about a failure. */
   #more = 0;
 
   constructor(batch: MessageBatch, row: number, queue: MessageQueue, reading: Reading<T>) {
-    this.#batch = batch;
+    this.#stored = batch;
+    this.#generation = batch.lease ? batch.lease.generation : 0;
     this.#row = row;
     this.#queue = queue;
     this.#reading = reading;
+  }
+
+  /** The batch, as long as its bytes are there. */
+  get #batch(): MessageBatch {
+    const batch = this.#stored;
+    if (batch.lease !== undefined && batch.lease.generation !== this.#generation) throw settledError();
+    return batch;
+  }
+
+  /** The message is over for its consumer: what a lease has of it may go. Only the first call counts. */
+  settle(): void {
+    const { lease } = this.#stored;
+    if (lease === undefined || lease.generation !== this.#generation) return;
+    this.#generation = SETTLED;
+    lease.settled();
   }
 
   /** The original topic: of a message that was sent back, not the retry topic it came through. */
@@ -152,7 +91,7 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   /** The topic the record lies in. */
   get storedTopic(): string {
-    return this.#batch.text(this.#u32(abi.ROW_TOPIC), this.#u16(abi.ROW_TOPIC_LEN));
+    return this.#batch.topic(this.#row);
   }
 
   get brokerName(): string {
@@ -164,16 +103,21 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get queueOffset(): bigint {
-    return this.#batch.rows.getBigInt64(this.#row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET, true);
+    return this.#batch.queueOffset(this.#row);
+  }
+
+  /** The same for the process queue: a number where that is enough. */
+  get offset(): Offset {
+    return this.#batch.offset(this.#row);
   }
 
   get commitLogOffset(): bigint {
-    return this.#batch.records.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT);
+    return this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT);
   }
 
   /** The sender's own number; part of the record, not of the public message. */
   get flag(): number {
-    return this.#batch.records.getInt32(this.#record + layout.FLAG_AT);
+    return this.#batch.view.getInt32(this.#record + layout.FLAG_AT);
   }
 
   get sysFlag(): number {
@@ -181,7 +125,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get bornTimestamp(): number {
-    return Number(this.#batch.records.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT));
+    return Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT));
   }
 
   get bornHost(): string {
@@ -190,7 +134,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get storeTimestamp(): number {
-    return Number(this.#batch.records.getBigInt64(this.#storeTimestampAt));
+    return Number(this.#batch.view.getBigInt64(this.#storeTimestampAt));
   }
 
   get storeHost(): string {
@@ -199,17 +143,17 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get reconsumeTimes(): number {
-    return this.#batch.records.getInt32(this.#afterHosts) + this.#more;
+    return this.#batch.view.getInt32(this.#afterHosts) + this.#more;
   }
 
   get preparedTransactionOffset(): bigint {
-    return this.#batch.records.getBigInt64(this.#afterHosts + 4);
+    return this.#batch.view.getBigInt64(this.#afterHosts + 4);
   }
 
   get offsetMsgId(): string {
     const at = this.#storeTimestampAt + 8;
     const length = this.sysFlag & sysFlags.STORE_HOST_V6 ? 16 : 4;
-    const port = this.#batch.records.getInt32(at + length);
+    const port = this.#batch.view.getInt32(at + length);
     return createOffsetMsgId(this.#batch.bytes.subarray(at, at + length), port, this.commitLogOffset);
   }
 
@@ -257,16 +201,16 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get body(): T {
-    if (!this.#decoded) {
+    if (this.#body === UNREAD) {
       const raw = this.#inflated();
       try {
-        this.#body = this.#reading.codec.decode(raw.slice(), this.topic);
+        const { codec, lendsBodies } = this.#reading;
+        this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
       } catch (cause) {
         if (isRocketMQError(cause)) throw cause;
         const { topic } = this;
         throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
       }
-      this.#decoded = true;
     }
     return this.#body as T;
   }
@@ -275,20 +219,20 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#inflated().slice();
   }
 
-  /** Bytes of the record. */
-  get storedLength(): number {
-    return this.#u32(abi.ROW_RECORD_LEN);
+  /** Bytes of the body as it lies in the record. */
+  get storedBodyLength(): number {
+    return this.#u32(abi.ROW_BODY_LEN);
   }
 
   /** The body's bytes as they lie in the record: perhaps compressed. */
   storedBody(): Uint8Array {
-    const at = this.#u32(abi.ROW_BODY);
-    return this.#batch.bytes.subarray(at, at + this.#u32(abi.ROW_BODY_LEN));
+    const batch = this.#batch, at = batch.records + batch.u32(this.#row, abi.ROW_BODY);
+    return batch.bytes.subarray(at, at + batch.u32(this.#row, abi.ROW_BODY_LEN));
   }
 
   /** Inflates now what would block the event loop later; undefined when there is nothing to wait for. */
   prepare(): Promise<void> | undefined {
-    if ((this.sysFlag & sysFlags.COMPRESSED) === 0 || this.#u32(abi.ROW_BODY_LEN) <= INFLATE_APART) return undefined;
+    if (!this.#isCompressed || this.storedBodyLength <= INFLATE_APART) return undefined;
     const inflating = this.#inflate(true);
     if (inflating instanceof Uint8Array) {
       this.#raw = inflating;
@@ -301,14 +245,14 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   retain(): MessageExt<T> {
     const { bytes, rows } = this.#batch;
-    const at = this.#record, length = this.#u32(abi.ROW_RECORD_LEN), rowAt = this.#row * abi.ROW_SIZE;
-    const row = new Uint8Array(rows.buffer, rows.byteOffset + rowAt, abi.ROW_SIZE).slice();
-    const view = new DataView(row.buffer);
+    const at = this.#record, length = this.#u32(abi.ROW_RECORD_LEN), rowAt = rows + this.#row * abi.ROW_SIZE;
+    const row = bytes.slice(rowAt, rowAt + abi.ROW_SIZE), view = new DataView(row.buffer);
+    const position = this.#u32(abi.ROW_RECORD);
     for (const field of POSITIONS) {
-      const position = view.getUint32(field, true);
-      if (position !== 0) view.setUint32(field, position - at, true);
+      const from = view.getUint32(field, true);
+      if (from !== 0) view.setUint32(field, from - position, true);
     }
-    const copy = new PulledMessage(new MessageBatch(bytes.slice(at, at + length), row), 0, this.#queue, this.#reading);
+    const copy = new PulledMessage(batchOf(bytes.subarray(at, at + length), row), 0, this.#queue, this.#reading);
     copy.#more = this.#more;
     return copy;
   }
@@ -337,7 +281,7 @@ export class PulledMessage<T> implements MessageExt<T> {
       storeTimestamp: this.storeTimestamp,
       storeHost: this.storeHost,
       preparedTransactionOffset: String(this.preparedTransactionOffset),
-      bodyLength: this.#u32(abi.ROW_BODY_LEN),
+      bodyLength: this.storedBodyLength,
     };
   }
 
@@ -354,7 +298,7 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   #inflated(): Uint8Array {
     if (this.#raw) return this.#raw;
-    if ((this.sysFlag & sysFlags.COMPRESSED) === 0) return this.storedBody();
+    if (!this.#isCompressed) return this.storedBody();
     const raw = this.#inflate(false);
     if (!(raw instanceof Uint8Array)) {
       throw new UnsupportedError("Cannot read a compressed body here: this runtime inflates only asynchronously");
@@ -362,12 +306,19 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#raw = raw;
   }
 
-  #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {
-    return inflateBody(this.#reading, this.sysFlag, this.storedBody(), mayWait);
+  get #isCompressed(): boolean {
+    return (this.#u32(abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) !== 0;
   }
 
+  #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {
+    const body = this.storedBody(), isLeased = this.#stored.lease !== undefined;
+    return inflateBody(this.#reading, this.sysFlag, isLeased && mayWait ? body.slice() : body, mayWait);
+  }
+
+  /** Where the record is in the batch's bytes. */
   get #record(): number {
-    return this.#u32(abi.ROW_RECORD);
+    const batch = this.#batch;
+    return batch.records + batch.u32(this.#row, abi.ROW_RECORD);
   }
 
   get #storeTimestampAt(): number {
@@ -413,17 +364,4 @@ export function inflateBody(
   if (type === "LZ4") return core.inflateLz4(body, maxBodyBytes);
   if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
   return host.inflate(type, body, maxBodyBytes, mayWait);
-}
-
-/** The messages of an inner batch that the walk left whole, as a batch of their own. Throws what inflating throws. */
-export async function unwrapBatch(batch: MessageBatch, row: number, reading: Reading<unknown>): Promise<MessageBatch> {
-  const outer = decodeRecord(batch.bytes, batch.u32(row, abi.ROW_RECORD));
-  const { sysFlag, body } = outer;
-  return elementsOf(outer, sysFlag & sysFlags.COMPRESSED ? await inflateBody(reading, sysFlag, body, true) : body);
-}
-
-/** The messages of an inner batch whose body is `inflated`. */
-export function elementsOf(outer: StoredRecord, inflated: Uint8Array): MessageBatch {
-  const records = recordsOfBatch(outer, decodeBatch(inflated));
-  return new MessageBatch(records, walkRecords(records, false));
 }

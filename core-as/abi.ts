@@ -41,6 +41,10 @@ export const SHAPE_HITS = 20;
 export const UNIQUE_ID = 24;
 /** State of one process queue, written by every queue command: see QUEUE_*. */
 export const QUEUE_STATE = 64;
+/** i64, written by the host before a walk: rows with lower offsets are not for us. */
+export const WALK_LOWEST = 112;
+/** i64: the offset for which a walk found no room in its queue. */
+export const WALK_FAILED = 120;
 export const SUBMISSIONS = 128;
 export const SUBMISSION_ENTRIES = 64;
 export const SUBMISSION_SIZE = 32;
@@ -142,8 +146,10 @@ export const OP_ENCODE = 14;
 /** ptr: segment, len: bytes → result: address where a ready frame may be copied, or E_NO_ROOM. */
 export const OP_APPEND = 15;
 /**
- * ptr, len: a pull body in the arena, value: position to start at, flags: WALK_* → result: rows filled (positions count
- * from ptr), value: position to go on from (= len when done).
+ * ptr, len: a pull body in the arena, value: position to start at, flags: WALK_*, handle: process queue with WALK_PUT, token:
+ * count of tags with WALK_TAGS → result: rows filled (positions count from ptr), value: position to go on from (= len when
+ * done). With WALK_PUT it stops behind a row of kind ROW_BATCH, and before a record that finds no room in the queue: when
+ * that is its first one and nothing of it went in, the result is E_QUEUE_FULL or E_NO_ROOM.
  */
 export const OP_WALK = 16;
 /** ptr, len, token: seed → value: CRC-32 as an unsigned number. */
@@ -154,11 +160,9 @@ export const OP_QUEUE_OPEN = 18;
 export const OP_QUEUE_CLOSE = 19;
 /** handle, len: pairs in the argument area (PAIR_*) → result: how many were new, or E_QUEUE_FULL (those before the failing one stay, value: their count). */
 export const OP_QUEUE_PUT = 20;
-/** handle, ptr: first row, len: rows; puts those with status ROW_OK → as OP_QUEUE_PUT. */
-export const OP_QUEUE_PUT_ROWS = 21;
 /** handle, len: most to take → result: pairs written to the argument area, lowest offsets first. */
 export const OP_QUEUE_TAKE = 22;
-/** handle, len: pairs (only the offsets are read) → value: new lowest offset, highest + 1 when empty, -1 if it was empty before. */
+/** handle, len: pairs (only the offsets are read). Fills QUEUE_COMMIT. */
 export const OP_QUEUE_REMOVE = 23;
 /** handle. Fills QUEUE_STATE. */
 export const OP_QUEUE_STATE = 24;
@@ -171,6 +175,19 @@ export const OP_QUEUE_CLEAR = 25;
 export const OP_ALLOCATE = 26;
 /** Takes a unique id without a frame and leaves it in UNIQUE_ID. */
 export const OP_UNIQUE_ID = 50;
+/** handle, value: one offset below 2^53. Removes it; fills QUEUE_COMMIT. */
+export const OP_QUEUE_REMOVE_ONE = 32;
+/** handle. Removes all that are taken; QUEUE_COMMIT: the highest of them + 1, -1 when none was. */
+export const OP_QUEUE_COMMIT = 33;
+/** handle. Whatever is taken is not taken any more. */
+export const OP_QUEUE_ROLLBACK = 34;
+/** handle, len: pairs (only the offsets are read): they are not taken any more → result: how many were. */
+export const OP_QUEUE_AGAIN = 35;
+/**
+ * ptr, len: records, token: count of rows in the row table → result: a block of OP_ALLOCATE_BLOCK's kind that holds a copy of
+ * the rows, and behind them of the records; or E_NO_ROOM.
+ */
+export const OP_LEASE = 36;
 
 /**
  * LZ4 frames are read in parts. value: most bytes that may come out, at most 2^30 → handle: where the first input goes (in
@@ -280,8 +297,10 @@ export const ROW_BAD_CRC = 1;
 export const ROW_BAD_RECORD = 2;
 /** The total size makes no sense: the rest of the body cannot be read. */
 export const ROW_BAD_REST = 3;
-/** Set by TypeScript: not for us. */
+/** Not for us: its tag was not asked for, or its offset lies below WALK_LOWEST. */
 export const ROW_FILTERED = 4;
+/** The queue had its offset already. */
+export const ROW_DUPLICATE = 5;
 
 export const ROW_PLAIN = 0;
 /** One element of an inner batch: body and properties are the element's, the rest is the outer record's; queue offset = outer + index. */
@@ -291,10 +310,17 @@ export const ROW_BATCH = 2;
 
 /** Compare body checksums. */
 export const WALK_CRC = 1;
+/** Only messages with one of the tags in the argument area (TAG_*, back to back) are for us. */
+export const WALK_TAGS = 2;
+/** Enter what is for us into a process queue: rows with status ROW_OK that are none of kind ROW_BATCH. */
+export const WALK_PUT = 4;
+
+/** A tag in the argument area: u16 length, then its text. */
+export const TAG_TEXT = 2;
 
 // ── process queues ───────────────────────────────────────────────────────────────────────────────────────────────────
 export const PAIR_SIZE = 16;
-export const PAIR_OFFSET = 0; // f64
+export const PAIR_OFFSET = 0; // i64
 export const PAIR_BYTES = 8; // u32
 /** Pairs that fit the argument area. */
 export const PAIRS_MAX = 4096;
@@ -302,10 +328,12 @@ export const PAIRS_MAX = 4096;
 export const QUEUE_COUNT = 0; // u32
 export const QUEUE_TAKEN = 4; // u32, those being consumed in order
 export const QUEUE_BYTES = 8; // f64
-export const QUEUE_MIN = 16; // f64, -1 when empty
-export const QUEUE_MAX = 24; // f64, highest offset ever put, -1 before the first
-export const QUEUE_SPAN = 32; // f64, highest - lowest present
-export const QUEUE_STATE_SIZE = 40;
+export const QUEUE_MIN = 16; // i64, -1 when empty
+export const QUEUE_MAX = 24; // i64, highest offset ever put, -1 before the first
+export const QUEUE_SPAN = 32; // i64, highest - lowest of those that are not taken
+/** i64: the offset to commit after a removal: the lowest left, highest ever + 1 when empty, -1 if it was empty before. */
+export const QUEUE_COMMIT = 40;
+export const QUEUE_STATE_SIZE = 48;
 
 // ── allocation of queues ─────────────────────────────────────────────────────────────────────────────────────────────
 export const STRATEGY_AVG = 1;

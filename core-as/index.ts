@@ -15,14 +15,18 @@ import { panic, PANIC_SUBMISSIONS } from "./panic";
 import {
   clearQueue,
   closeQueue,
+  commitTaken,
   openQueue,
   putPairs,
-  putRows,
   queueState,
+  removeOne,
   removePairs,
+  rollbackTaken,
   takePairs,
+  untakePairs,
 } from "./process_queue";
 import { compileProgram, freeProgram } from "./program";
+import { lease } from "./rows";
 import { walk } from "./records";
 import { appendFrame, freeSegment, openSegment, resetSegment } from "./segment";
 import { initShapes } from "./shapes";
@@ -90,8 +94,6 @@ function run(entry: Submission): void {
       return closeQueue(entry);
     case abi.OP_QUEUE_PUT:
       return putPairs(entry);
-    case abi.OP_QUEUE_PUT_ROWS:
-      return putRows(entry);
     case abi.OP_QUEUE_TAKE:
       return takePairs(entry);
     case abi.OP_QUEUE_REMOVE:
@@ -102,6 +104,16 @@ function run(entry: Submission): void {
       return clearQueue(entry);
     case abi.OP_ALLOCATE:
       return allocate(entry);
+    case abi.OP_QUEUE_REMOVE_ONE:
+      return removeOne(entry);
+    case abi.OP_QUEUE_COMMIT:
+      return commitTaken(entry);
+    case abi.OP_QUEUE_ROLLBACK:
+      return rollbackTaken(entry);
+    case abi.OP_QUEUE_AGAIN:
+      return untakePairs(entry);
+    case abi.OP_LEASE:
+      return lease(entry);
     case abi.OP_LZ4_READ_BEGIN:
       return beginReading(entry);
     case abi.OP_LZ4_READ:

@@ -109,10 +109,19 @@ export function lowestOffset(tree: OffsetTree): i64 {
   return leaf.base + <i64> ctz(leaf.present);
 }
 
-/** The highest offset in the tree; only when it is not empty. */
-export function highestOffset(tree: OffsetTree): i64 {
-  const leaf = leafAt(tree, tree.leaves - 1);
-  return leaf.base + 63 - <i64> clz(leaf.present);
+/** Highest less lowest of the offsets that are not taken, 0 when all are: what an orderly consumer works on does not count. */
+export function spanOf(tree: OffsetTree): i64 {
+  if (tree.count == tree.taken) return 0;
+  let first: u32 = 0, last = tree.leaves - 1;
+  while (!freeIn(leafAt(tree, first))) first++;
+  while (!freeIn(leafAt(tree, last))) last--;
+  const low = leafAt(tree, first), high = leafAt(tree, last);
+  return (high.base + 63 - <i64> clz(freeIn(high))) - (low.base + <i64> ctz(freeIn(low)));
+}
+
+/** Bits of the offsets that are not taken. */
+function freeIn(leaf: Leaf): u64 {
+  return leaf.present & ~leaf.taken;
 }
 
 /** Takes the lowest offsets that are not taken, at most `most`, and writes a pair for each. Returns their number. */
@@ -120,10 +129,10 @@ export function takeOffsets(tree: OffsetTree, most: u32, pairs: usize): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < tree.leaves && count < most; i++) {
     const leaf = leafAt(tree, i);
-    for (let free = leaf.present & ~leaf.taken; free && count < most; free &= free - 1) {
+    for (let free = freeIn(leaf); free && count < most; free &= free - 1) {
       const offset = leaf.base + <i64> ctz(free);
       const pair = pairs + count * abi.PAIR_SIZE;
-      store<f64>(pair, <f64> offset, abi.PAIR_OFFSET);
+      store<i64>(pair, offset, abi.PAIR_OFFSET);
       store<u32>(pair, load<u32>(sizeAt(leaf, offset)), abi.PAIR_BYTES);
       leaf.taken |= bitOf(offset);
       count++;
@@ -131,6 +140,45 @@ export function takeOffsets(tree: OffsetTree, most: u32, pairs: usize): u32 {
   }
   tree.taken += count;
   return count;
+}
+
+/** Removes all that are taken; `trim` afterwards. Returns the highest of them, -1 when there was none. */
+export function removeTaken(tree: OffsetTree): i64 {
+  let highest: i64 = -1;
+  for (let i: u32 = 0; tree.taken; i++) {
+    const leaf = leafAt(tree, i);
+    const taken = leaf.taken;
+    if (!taken) continue;
+    highest = leaf.base + 63 - <i64> clz(taken);
+    for (let rest = taken; rest; rest &= rest - 1) tree.bytes -= load<u32>(sizeAt(leaf, <i64> ctz(rest)));
+    tree.count -= <u32> popcnt(taken);
+    tree.taken -= <u32> popcnt(taken);
+    leaf.present &= ~taken;
+    leaf.taken = 0;
+  }
+  return highest;
+}
+
+/** No offset is taken any more. */
+export function untakeAll(tree: OffsetTree): void {
+  for (let i: u32 = 0; tree.taken; i++) {
+    const leaf = leafAt(tree, i);
+    tree.taken -= <u32> popcnt(leaf.taken);
+    leaf.taken = 0;
+  }
+}
+
+/** This offset is not taken any more. False when it was not. */
+export function untake(tree: OffsetTree, offset: i64): bool {
+  const base = offset & ~63;
+  const index = search(tree, base);
+  if (index == tree.leaves) return false;
+  const leaf = leafAt(tree, index);
+  const bit = bitOf(offset);
+  if (leaf.base != base || !(leaf.taken & bit)) return false;
+  leaf.taken &= ~bit;
+  tree.taken--;
+  return true;
 }
 
 /**

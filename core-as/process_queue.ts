@@ -6,7 +6,6 @@ import { freeBlock } from "./arena";
 import {
   clearTree,
   hasGrown,
-  highestOffset,
   isFull,
   lowestOffset,
   makeRoom,
@@ -14,10 +13,13 @@ import {
   openTree,
   putOffset,
   removeOffset,
+  removeTaken,
+  spanOf,
   takeOffsets,
   trim,
+  untake,
+  untakeAll,
 } from "./offset_tree";
-import { rowAt } from "./rows";
 import { ARGUMENT_TEXT, CONTROL, Submission } from "./shared";
 
 /** State of the queue that the last command was for; as QUEUE_* say. Written by the core, read by the host. */
@@ -26,9 +28,10 @@ class QueueState {
   count: u32;
   taken: u32;
   bytes: f64;
-  min: f64;
-  max: f64;
-  span: f64;
+  min: i64;
+  max: i64;
+  span: i64;
+  commit: i64;
 }
 
 if (offsetof<QueueState>() != abi.QUEUE_STATE_SIZE) ERROR("QueueState differs in size from abi.ts");
@@ -38,6 +41,7 @@ if (offsetof<QueueState>("bytes") != abi.QUEUE_BYTES) ERROR("QueueState.bytes mo
 if (offsetof<QueueState>("min") != abi.QUEUE_MIN) ERROR("QueueState.min moved");
 if (offsetof<QueueState>("max") != abi.QUEUE_MAX) ERROR("QueueState.max moved");
 if (offsetof<QueueState>("span") != abi.QUEUE_SPAN) ERROR("QueueState.span moved");
+if (offsetof<QueueState>("commit") != abi.QUEUE_COMMIT) ERROR("QueueState.commit moved");
 
 const QUEUES: u32 = abi.QUEUES;
 /** Addresses of the trees, u32 each. A free place holds the next free one, shifted up, with bit 0 set. */
@@ -46,8 +50,8 @@ const TREES: usize = memory.data(abi.QUEUES * 4, 16);
 let free: u32 = QUEUES;
 let unused: u32 = 0;
 
-/** Offsets are whole numbers up to this one: what a double holds exactly. */
-const OFFSET_MAX: f64 = 9007199254740991;
+/** What a double holds exactly; larger offsets come as pairs. */
+const VALUE_MAX: f64 = 9007199254740991;
 
 /** OP_QUEUE_OPEN. */
 export function openQueue(entry: Submission): void {
@@ -77,7 +81,7 @@ export function closeQueue(entry: Submission): void {
 
 /** OP_QUEUE_PUT. */
 export function putPairs(entry: Submission): void {
-  let tree = treeOf(entry);
+  const tree = treeOf(entry);
   if (!tree) return;
   if (entry.len > <u32> abi.PAIRS_MAX) {
     answer(entry, tree, abi.E_BAD_ARGUMENT);
@@ -86,40 +90,34 @@ export function putPairs(entry: Submission): void {
   let added: i32 = 0, failure: i32 = 0;
   const end = PAIRS + entry.len * abi.PAIR_SIZE;
   for (let pair = PAIRS; pair < end && !failure; pair += abi.PAIR_SIZE) {
-    const offset = load<f64>(pair, abi.PAIR_OFFSET);
-    let one: i32 = abi.E_BAD_ARGUMENT;
-    if (isOffset(offset)) {
-      one = put(entry.handle, <i64> offset, load<u32>(pair, abi.PAIR_BYTES));
-    }
+    const one = putIntoQueue(entry.handle, load<i64>(pair, abi.PAIR_OFFSET), load<u32>(pair, abi.PAIR_BYTES));
     if (one < 0) failure = one;
     else added += one;
   }
-  answerPut(entry, added, failure);
+  entry.value = added;
+  answer(entry, changetype<OffsetTree>(load<u32>(placeOf(entry.handle))), failure ? failure : added);
 }
 
-/**
- * OP_QUEUE_PUT_ROWS. Offsets of rows come from the network: a row whose offset is none becomes ROW_BAD_RECORD. The size of
- * a message is that of its body as it was stored.
- */
-export function putRows(entry: Submission): void {
-  if (!treeOf(entry)) return;
-  if (<u64> entry.ptr + entry.len > <u64> abi.ROW_ENTRIES) {
-    answerPut(entry, 0, abi.E_BAD_ARGUMENT);
-    return;
-  }
-  let added: i32 = 0, failure: i32 = 0;
-  for (let i: u32 = 0; i < entry.len && !failure; i++) {
-    const row = rowAt(entry.ptr + i);
-    if (<i32> row.status != abi.ROW_OK) continue;
-    if (row.queueOffset < 0 || row.queueOffset > <i64> OFFSET_MAX) {
-      row.status = <u8> abi.ROW_BAD_RECORD;
-      continue;
-    }
-    const one = put(entry.handle, row.queueOffset, row.bodyLength);
-    if (one < 0) failure = one;
-    else added += one;
-  }
-  answerPut(entry, added, failure);
+/** Whether there is a queue of this name. */
+export function isQueue(queue: u32): bool {
+  return queue < unused && !(load<u32>(placeOf(queue)) & 1);
+}
+
+/** Enters one offset into a queue there is. 1: it is new, 0: it was there; E_BAD_ARGUMENT, E_QUEUE_FULL, E_NO_ROOM. */
+export function putIntoQueue(queue: u32, offset: i64, size: u32): i32 {
+  if (offset < 0) return abi.E_BAD_ARGUMENT;
+  const tree = changetype<OffsetTree>(load<u32>(placeOf(queue)));
+  const result = putOffset(tree, offset, size);
+  if (result >= 0) return result;
+  const roomier = makeRoom(tree);
+  if (!roomier) return isFull(tree) ? abi.E_QUEUE_FULL : abi.E_NO_ROOM;
+  store<u32>(placeOf(queue), roomier);
+  return putOffset(changetype<OffsetTree>(roomier), offset, size);
+}
+
+/** Fills QUEUE_STATE for a queue there is. */
+export function stateOfQueue(queue: u32): void {
+  fillState(changetype<OffsetTree>(load<u32>(placeOf(queue))));
 }
 
 /** OP_QUEUE_TAKE. */
@@ -134,23 +132,56 @@ export function takePairs(entry: Submission): void {
 export function removePairs(entry: Submission): void {
   const tree = treeOf(entry);
   if (!tree) return;
-  if (entry.len > <u32> abi.PAIRS_MAX) {
-    answer(entry, tree, abi.E_BAD_ARGUMENT);
-    return;
-  }
+  let result: i32 = entry.len > <u32> abi.PAIRS_MAX ? abi.E_BAD_ARGUMENT : 0;
   const wasEmpty = tree.count == 0;
-  let result: i32 = 0;
   const end = PAIRS + entry.len * abi.PAIR_SIZE;
-  for (let pair = PAIRS; pair < end; pair += abi.PAIR_SIZE) {
-    const offset = load<f64>(pair, abi.PAIR_OFFSET);
-    if (!isOffset(offset)) {
-      result = abi.E_BAD_ARGUMENT;
-      break;
-    }
-    removeOffset(tree, <i64> offset);
+  for (let pair = PAIRS; pair < end && !result; pair += abi.PAIR_SIZE) {
+    const offset = load<i64>(pair, abi.PAIR_OFFSET);
+    if (offset < 0) result = abi.E_BAD_ARGUMENT;
+    else removeOffset(tree, offset);
   }
+  answerRemoval(entry, tree, wasEmpty, result);
+}
+
+/** OP_QUEUE_REMOVE_ONE. */
+export function removeOne(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  const value = entry.value, wasEmpty = tree.count == 0;
+  const isOffset = value >= 0 && value <= VALUE_MAX && floor(value) == value;
+  if (isOffset) removeOffset(tree, <i64> value);
+  answerRemoval(entry, tree, wasEmpty, isOffset ? 0 : abi.E_BAD_ARGUMENT);
+}
+
+/** OP_QUEUE_COMMIT. */
+export function commitTaken(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  const highest = removeTaken(tree);
   trim(tree);
-  entry.value = wasEmpty ? -1 : <f64> (tree.count ? lowestOffset(tree) : tree.max + 1);
+  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = highest < 0 ? -1 : offsetAfter(highest);
+  answer(entry, tree, 0);
+}
+
+/** OP_QUEUE_ROLLBACK. */
+export function rollbackTaken(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  untakeAll(tree);
+  answer(entry, tree, 0);
+}
+
+/** OP_QUEUE_AGAIN. */
+export function untakePairs(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  let result: i32 = entry.len > <u32> abi.PAIRS_MAX ? abi.E_BAD_ARGUMENT : 0;
+  const end = PAIRS + entry.len * abi.PAIR_SIZE;
+  for (let pair = PAIRS; pair < end && result >= 0; pair += abi.PAIR_SIZE) {
+    const offset = load<i64>(pair, abi.PAIR_OFFSET);
+    if (offset < 0) result = abi.E_BAD_ARGUMENT;
+    else result += <i32> untake(tree, offset);
+  }
   answer(entry, tree, result);
 }
 
@@ -189,36 +220,29 @@ function treeOf(entry: Submission): OffsetTree | null {
   return null;
 }
 
-function isOffset(value: f64): bool {
-  return value >= 0 && value <= OFFSET_MAX && floor(value) == value;
+function answerRemoval(entry: Submission, tree: OffsetTree, wasEmpty: bool, result: i32): void {
+  trim(tree);
+  const commit = tree.count ? lowestOffset(tree) : offsetAfter(tree.max);
+  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = wasEmpty ? -1 : commit;
+  answer(entry, tree, result);
 }
 
-/** Enters one offset, in more room if it needs that. As `putOffset`, and E_QUEUE_FULL. */
-function put(queue: u32, offset: i64, size: u32): i32 {
-  const tree = changetype<OffsetTree>(load<u32>(placeOf(queue)));
-  const result = putOffset(tree, offset, size);
-  if (result >= 0) return result;
-  const roomier = makeRoom(tree);
-  if (!roomier) return isFull(tree) ? abi.E_QUEUE_FULL : abi.E_NO_ROOM;
-  store<u32>(placeOf(queue), roomier);
-  return putOffset(changetype<OffsetTree>(roomier), offset, size);
-}
-
-/** After a failure: how many were new before it. */
-function answerPut(entry: Submission, added: i32, failure: i32): void {
-  entry.value = added;
-  answer(entry, changetype<OffsetTree>(load<u32>(placeOf(entry.handle))), failure ? failure : added);
+/** Nothing comes after the last offset that there can be. */
+function offsetAfter(offset: i64): i64 {
+  return offset == i64.MAX_VALUE ? offset : offset + 1;
 }
 
 function answer(entry: Submission, tree: OffsetTree, result: i32): void {
+  fillState(tree);
+  entry.result = result;
+}
+
+function fillState(tree: OffsetTree): void {
   const state = changetype<QueueState>(CONTROL + abi.QUEUE_STATE);
-  const count = tree.count;
-  const lowest = count ? <f64> lowestOffset(tree) : -1;
-  state.count = count;
+  state.count = tree.count;
   state.taken = tree.taken;
   state.bytes = <f64> tree.bytes;
-  state.min = lowest;
-  state.max = <f64> tree.max;
-  state.span = count ? <f64> highestOffset(tree) - lowest : 0;
-  entry.result = result;
+  state.min = tree.count ? lowestOffset(tree) : -1;
+  state.max = tree.max;
+  state.span = spanOf(tree);
 }

@@ -1,7 +1,8 @@
 // The row table: what a walk over records found, for the host and for process queues.
 
 import * as abi from "./abi";
-import { CONTROL } from "./shared";
+import { inArena, OWNER_HOST, takeBlock } from "./arena";
+import { CONTROL, Submission } from "./shared";
 
 /** Where the parts of one record are, counted from the start of the walked body. Written by the core, read by the host. */
 @unmanaged
@@ -45,6 +46,24 @@ export function freshRow(index: u32, record: u32, length: u32): Row {
   row.record = record;
   row.recordLength = length;
   return row;
+}
+
+/** OP_LEASE. */
+export function lease(entry: Submission): void {
+  const ptr = entry.ptr, length = entry.len, count = entry.token;
+  if (!inArena(ptr, length) || count > <u32> abi.ROW_ENTRIES) {
+    entry.result = abi.E_BAD_ARGUMENT;
+    return;
+  }
+  const rows = count * abi.ROW_SIZE;
+  const block = takeBlock(rows + length, OWNER_HOST);
+  if (!block) {
+    entry.result = abi.E_NO_ROOM;
+    return;
+  }
+  memory.copy(block, CONTROL + abi.ROWS, rows);
+  memory.copy(block + rows, ptr, length);
+  entry.result = block;
 }
 
 if (offsetof<Row>() != abi.ROW_SIZE) ERROR("Row differs in size from abi.ts");

@@ -26,10 +26,10 @@ export function isInnerBatch(sysFlag: u32): bool {
 
 /** Bytes of the born host: address and port. */
 export function bornHostLength(sysFlag: u32): u32 {
-  return sysFlag & BORN_HOST_V6 ? HOST_V6 : HOST_V4;
+  return HOST_V4 + ((sysFlag & BORN_HOST_V6) >> 4) * (HOST_V6 - HOST_V4);
 }
 
 /** Bytes of the store host, judged by a bit of its own. */
 export function storeHostLength(sysFlag: u32): u32 {
-  return sysFlag & STORE_HOST_V6 ? HOST_V6 : HOST_V4;
+  return HOST_V4 + ((sysFlag & STORE_HOST_V6) >> 5) * (HOST_V6 - HOST_V4);
 }

@@ -1,3 +1,4 @@
+import type { Offset } from "../core.ts";
 import { ArgumentError, UnsupportedError } from "../errors.ts";
 import { reasonOf } from "../events.ts";
 import type { Instance } from "../instance.ts";
@@ -23,10 +24,12 @@ export class ConsumeConcurrently<T> {
   #listener: MessageListener<T> | undefined;
   #concurrency: number;
   #running = 0;
+  /** Synchronous handlers that have returned in this turn. */
+  #ending: Call<T>[] = [];
   #isStopped = false;
   readonly #shutdown: Shutdown;
   /** Of the handler that is on the stack. */
-  #current: Context | undefined;
+  #current: Call<T> | undefined;
   /** Running handlers that shut their consumer down: nobody waits for them. */
   #excused = 0;
   #idle: (() => void) | undefined;
@@ -80,9 +83,9 @@ export class ConsumeConcurrently<T> {
     if (this.#current) this.#excuse(this.#current);
   }
 
-  #excuse(context: Context): void {
-    if (context.isExcused || context.hasEnded) return;
-    context.isExcused = true;
+  #excuse(call: Call<T>): void {
+    if (call.isExcused || call.hasEnded) return;
+    call.isExcused = true;
     this.#excused++;
     if (this.#isStopped && this.#running === this.#excused) this.#idle?.();
   }
@@ -102,47 +105,59 @@ export class ConsumeConcurrently<T> {
   #start(listener: MessageListener<T>, queue: ProcessQueue<T>, message: PulledMessage<T>): void {
     this.#running++;
     let work: unknown;
-    const context: Context = new Context(queue, (options) => {
-      this.#excuse(context);
-      return this.#shutdown(options);
-    });
+    const call = new Call(queue, message, this.#shutDownFrom);
     try {
       const preparing = message.prepare();
-      if (preparing) work = preparing.then(() => this.#call(listener, message, context));
-      else work = this.#call(listener, message, context);
+      if (preparing) work = preparing.then(() => this.#call(listener, call));
+      else work = this.#call(listener, call);
     } catch (error) {
-      this.#ended(queue, message, context, error ?? new Error("The handler threw nothing"));
+      this.#ended(call, error ?? new Error("The handler threw nothing"));
       return;
     }
     if (isThenable(work)) {
       work.then(
-        (status) => this.#ended(queue, message, context, undefined, status),
-        (error: unknown) =>
-          this.#ended(queue, message, context, error ?? new Error("The handler rejected with nothing")),
+        (status) => this.#ended(call, undefined, status),
+        (error: unknown) => this.#ended(call, error ?? new Error("The handler rejected with nothing")),
       );
     } else {
       // A synchronous handler ends in a later turn: a thousand of them must not nest.
-      this.#instance.host.defer(() => this.#ended(queue, message, context, undefined, work));
+      call.status = work;
+      if (this.#ending.push(call) === 1) this.#instance.host.defer(this.#endAll);
     }
   }
 
-  #call(listener: MessageListener<T>, message: PulledMessage<T>, context: Context): unknown {
+  /** What has succeeded leaves its queue with one command for all. */
+  readonly #endAll = (): void => {
+    const ending = this.#ending, touched: ProcessQueue<T>[] = [];
+    this.#ending = [];
+    for (const { processQueue, message, status } of ending) {
+      if (isSuccess(status) && processQueue.finish(message.offset)) touched.push(processQueue);
+    }
+    for (const queue of touched) this.#commit(queue, queue.removeFinished());
+    for (const call of ending) {
+      if (isSuccess(call.status)) this.#settled(call);
+      else this.#ended(call, undefined, call.status);
+    }
+  };
+
+  readonly #shutDownFrom = (call: Call<T>, options?: { timeout?: number }): Promise<void> => {
+    this.#excuse(call);
+    return this.#shutdown(options);
+  };
+
+  #call(listener: MessageListener<T>, call: Call<T>): unknown {
     const before = this.#current;
-    this.#current = context;
+    this.#current = call;
     try {
-      return listener.eachMessage(message, context);
+      return listener.eachMessage(call.message, call);
     } finally {
       this.#current = before;
     }
   }
 
-  #ended(queue: ProcessQueue<T>, message: PulledMessage<T>, context: Context, error: unknown, status?: unknown): void {
-    const failure = error ?? nonsense(status);
-    if (failure === undefined && status !== "RECONSUME_LATER") {
-      this.#done(queue, message);
-      this.#left(context);
-      return;
-    }
+  #ended(call: Call<T>, error: unknown, status?: unknown): void {
+    const failure = error ?? nonsense(status), { processQueue: queue, message } = call;
+    if (failure === undefined && isSuccess(status)) return this.#done(call);
     if (failure !== undefined) {
       this.#instance.log("warn", "A handler failed", {
         queue: nameOf(queue.queue),
@@ -150,24 +165,25 @@ export class ConsumeConcurrently<T> {
         error: reasonOf(failure),
       });
     }
-    void this.#giveBack(queue, message, context);
+    void this.#giveBack(call);
   }
 
   /** A handler still counts as running until its message has been given back. */
-  async #giveBack(queue: ProcessQueue<T>, message: PulledMessage<T>, context: Context): Promise<void> {
-    const { consumerGroup, maxReconsumeTimes } = this.#options;
-    const { delayLevelWhenNextConsume: delayLevel } = context;
+  async #giveBack(call: Call<T>): Promise<void> {
+    const { processQueue: queue, message } = call, { consumerGroup, maxReconsumeTimes } = this.#options;
+    const { delayLevelWhenNextConsume: delayLevel } = call;
     try {
       // Whoever has the queue now gets the message from the broker anyway.
       if (!queue.isDropped) {
         const level = isDelayLevel(delayLevel) ? delayLevel : 0;
         await sendBack(this.#instance, consumerGroup, queue.queue, message, level, maxReconsumeTimes);
-        this.#done(queue, message);
+        return this.#done(call);
       }
     } catch (error) {
       if (!queue.isDropped) this.#again(queue, message, error);
     }
-    this.#left(context);
+    if (queue.isDropped) message.settle();
+    this.#left(call);
   }
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
@@ -178,18 +194,31 @@ export class ConsumeConcurrently<T> {
       queue.putBack(message);
       if (!this.#isStopped) this.arrived(queue);
     });
-    const forget = queue.whenDropped(() => timer.cancel());
+    const forget = queue.whenDropped(() => {
+      timer.cancel();
+      message.settle();
+    });
   }
 
-  #done(queue: ProcessQueue<T>, message: PulledMessage<T>): void {
-    const offset = queue.remove(Number(message.queueOffset));
+  #done(call: Call<T>): void {
+    const { processQueue, message } = call;
+    this.#commit(processQueue, processQueue.remove([message.offset]));
+    this.#settled(call);
+  }
+
+  #commit(queue: ProcessQueue<T>, offset: Offset): void {
     if (offset >= 0) this.#store.update(queue.queue, offset, true);
   }
 
-  #left(context: Context): void {
+  #settled(call: Call<T>): void {
+    call.message.settle();
+    this.#left(call);
+  }
+
+  #left(call: Call<T>): void {
     this.#running--;
-    context.hasEnded = true;
-    if (context.isExcused) this.#excused--;
+    call.hasEnded = true;
+    if (call.isExcused) this.#excused--;
     if (this.#isStopped) {
       if (this.#running === this.#excused) this.#idle?.();
     } else {
@@ -200,24 +229,38 @@ export class ConsumeConcurrently<T> {
 
 type Shutdown = (options?: { timeout?: number }) => Promise<void>;
 
-class Context implements ConsumeContext {
-  readonly #queue: ProcessQueue<never>;
-  readonly shutdown: Shutdown;
+/** One message in the hands of a handler; what the handler is told about it. */
+class Call<T> implements ConsumeContext {
+  readonly processQueue: ProcessQueue<T>;
+  readonly message: PulledMessage<T>;
+  readonly #shutDown: (call: Call<T>, options?: { timeout?: number }) => Promise<void>;
   delayLevelWhenNextConsume = 0;
+  /** What a synchronous handler has returned. */
+  status: unknown;
   isExcused = false;
   hasEnded = false;
 
-  constructor(queue: ProcessQueue<unknown>, shutdown: Shutdown) {
-    this.#queue = queue as ProcessQueue<never>;
-    this.shutdown = shutdown;
+  constructor(
+    processQueue: ProcessQueue<T>,
+    message: PulledMessage<T>,
+    shutDown: (call: Call<T>, options?: { timeout?: number }) => Promise<void>,
+  ) {
+    this.processQueue = processQueue;
+    this.message = message;
+    this.#shutDown = shutDown;
   }
 
   get queue(): ConsumeContext["queue"] {
-    return this.#queue.queue;
+    return this.processQueue.queue;
   }
 
   get signal(): AbortSignal {
-    return this.#queue.signal;
+    return this.processQueue.signal;
+  }
+
+  /** Works without its object too. */
+  get shutdown(): Shutdown {
+    return (options) => this.#shutDown(this, options);
   }
 
   reply(): Promise<never> {
@@ -230,8 +273,10 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 
 const isDelayLevel = (level: number): boolean => Number.isInteger(level) && level >= -1 && level <= DELAY_LEVEL_MAX;
 
+const isSuccess = (status: unknown): boolean => status === undefined || status === "CONSUME_SUCCESS";
+
 /** What a handler returned that means nothing: it has failed. */
 function nonsense(status: unknown): Error | undefined {
-  if (status === undefined || status === "CONSUME_SUCCESS" || status === "RECONSUME_LATER") return undefined;
+  if (isSuccess(status) || status === "RECONSUME_LATER") return undefined;
   return new ArgumentError(`A handler returned ${JSON.stringify(status) ?? String(status)}, which is not a status`);
 }

@@ -1,3 +1,4 @@
+import type { Offset } from "../core.ts";
 import { brokerError, type Instance } from "../instance.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
@@ -11,9 +12,9 @@ const PERSIST_TIMEOUT = 3_000;
 export class BrokerOffsetStore {
   readonly #instance: Instance;
   readonly #consumerGroup: string;
-  readonly #offsets = new Map<MessageQueue, number>();
+  readonly #offsets = new Map<MessageQueue, Offset>();
   /** What the broker has been told: an offset that has not moved is not sent again. */
-  readonly #persisted = new Map<MessageQueue, number>();
+  readonly #persisted = new Map<MessageQueue, Offset>();
   /** Topics at brokers for which the group has an offset there. */
   readonly #known = new Set<string>();
   /** Commits that wait for their answer. */
@@ -25,7 +26,7 @@ export class BrokerOffsetStore {
   }
 
   /** Not yet persisted or not: the newest that is known here, -1 for none. */
-  current(queue: MessageQueue): number {
+  current(queue: MessageQueue): Offset {
     return this.#offsets.get(queue) ?? -1;
   }
 
@@ -45,7 +46,7 @@ export class BrokerOffsetStore {
     return offset;
   }
 
-  update(queue: MessageQueue, offset: number, increaseOnly: boolean): void {
+  update(queue: MessageQueue, offset: Offset, increaseOnly: boolean): void {
     if (increaseOnly && offset <= this.current(queue)) return;
     this.#offsets.set(queue, offset);
   }
@@ -93,7 +94,7 @@ export class BrokerOffsetStore {
   }
 
   /** Never rejects. */
-  async #commit(queue: MessageQueue, offset: number, timeout: number): Promise<void> {
+  async #commit(queue: MessageQueue, offset: Offset, timeout: number): Promise<void> {
     try {
       const addr = brokerAddr(this.#instance, queue);
       const request = updateOffsetRequest({ consumerGroup: this.#consumerGroup, ...queue }, offset);

@@ -1,4 +1,5 @@
-import type { Core, QueueState } from "../core.ts";
+import type { Core, Offset, QueueState } from "../core.ts";
+import { OverloadError } from "../errors.ts";
 import type { MessageQueue } from "../message.ts";
 import type { PulledMessage } from "../pulled_message.ts";
 
@@ -6,12 +7,14 @@ import type { PulledMessage } from "../pulled_message.ts";
 export class ProcessQueue<T> {
   readonly queue: MessageQueue;
   readonly #core: Core;
-  readonly #handle: number;
+  /** The queue's name in the core. */
+  readonly handle: number;
   readonly #revoked = new AbortController();
   readonly #whenDropped = new Set<() => void>();
   /** Pulled and waiting for a handler, in order. */
   readonly #pending: PulledMessage<T>[] = [];
   #head = 0;
+  #finished: Offset[] = [];
   #dropped = false;
   isPaused = false;
   /** Where the next pull starts. */
@@ -25,7 +28,7 @@ export class ProcessQueue<T> {
     this.#core = core;
     this.queue = queue;
     this.nextOffset = nextOffset;
-    this.#handle = core.openQueue();
+    this.handle = core.openQueue();
   }
 
   /** For handlers. Fires when the queue is somebody else's now, and on shutdown. */
@@ -44,29 +47,22 @@ export class ProcessQueue<T> {
   }
 
   get state(): QueueState {
-    return this.#core.queueState(this.#handle);
+    return this.#core.queueState(this.handle);
   }
 
-  /**
-   * Enters messages by offset; one that is there already is not entered twice. Throws `OverloadError` when there is no room:
-   * then those that do not fit have not been entered.
-   */
-  put(messages: readonly PulledMessage<T>[], offsets: readonly number[], sizes: readonly number[]): void {
-    if (!isRising(offsets, this.state.max)) return this.#putEach(messages, offsets, sizes);
+  /** Enters an offset. False when it was there already, undefined when there is no room for it. */
+  enter(offset: Offset, bytes: number): boolean | undefined {
     try {
-      this.#core.putOffsets(this.#handle, offsets, sizes);
+      return this.#core.putOffsets(this.handle, [offset], [bytes]) === 1;
     } catch (error) {
-      this.#core.removeOffsets(this.#handle, offsets);
+      if (error instanceof OverloadError) return undefined;
       throw error;
     }
-    for (const message of messages) this.#pending.push(message);
   }
 
-  #putEach(messages: readonly PulledMessage<T>[], offsets: readonly number[], sizes: readonly number[]): void {
-    for (const [index, message] of messages.entries()) {
-      const added = this.#core.putOffsets(this.#handle, [offsets[index]!], [sizes[index]!]);
-      if (added === 1) this.#pending.push(message);
-    }
+  /** A message whose offset has been entered: it waits for a handler. */
+  add(message: PulledMessage<T>): void {
+    this.#pending.push(message);
   }
 
   get hasPending(): boolean {
@@ -92,25 +88,36 @@ export class ProcessQueue<T> {
     this.#pending.push(message);
   }
 
+  /** Consumed in this turn, to be removed with the others of it. True for the first. */
+  finish(offset: Offset): boolean {
+    return this.#finished.push(offset) === 1;
+  }
+
+  /** Removes all that are finished; see `remove`. */
+  removeFinished(): Offset {
+    const finished = this.#finished;
+    this.#finished = [];
+    return this.remove(finished);
+  }
+
   /** Consumed: the offset to commit, -1 when there is nothing to commit. */
-  remove(offset: number): number {
-    return this.#dropped ? -1 : this.#core.removeOffsets(this.#handle, [offset]);
+  remove(offsets: readonly Offset[]): Offset {
+    if (this.#dropped) return -1;
+    return offsets.length === 1
+      ? this.#core.removeOffset(this.handle, offsets[0]!)
+      : this.#core.removeOffsets(this.handle, offsets);
   }
 
   /** Somebody else's now: nothing of it is processed any more. */
   drop(reason: unknown): void {
     if (this.#dropped) return;
     this.#dropped = true;
+    for (let i = this.#head; i < this.#pending.length; i++) this.#pending[i]!.settle();
     this.#pending.length = 0;
     this.#head = 0;
-    this.#core.closeQueue(this.#handle);
+    this.#core.closeQueue(this.handle);
     for (const task of this.#whenDropped) task();
     this.#whenDropped.clear();
     this.#revoked.abort(reason);
   }
-}
-
-/** Whether all offsets are new because they rise from above `last` on. */
-function isRising(offsets: readonly number[], last: number): boolean {
-  return offsets.every((offset, index) => offset > (index === 0 ? last : offsets[index - 1]!));
 }

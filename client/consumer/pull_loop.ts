@@ -1,10 +1,9 @@
-import * as abi from "../../core-as/abi.ts";
-import { FrameError, isRocketMQError, type RocketMQError } from "../errors.ts";
-import type { Frame } from "../core.ts";
+import type { Frame, Offset } from "../core.ts";
+import { isRocketMQError, OverloadError, type RocketMQError } from "../errors.ts";
 import type { Timer } from "../host.ts";
-import type { Instance } from "../instance.ts";
 import { brokerError } from "../instance.ts";
-import type { ResolvedPushConsumerOptions } from "../options.ts";
+import { Lease } from "../lease.ts";
+import type { MessageBatch } from "../message_batch.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import { readHeader } from "../protocol/header.ts";
 import {
@@ -17,16 +16,9 @@ import {
 } from "../protocol/pull.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
 import { PULL_SUSPEND } from "../protocol/sys_flag.ts";
-import {
-  copyBatch,
-  type MessageBatch,
-  PulledMessage,
-  type Reading,
-  type Slabs,
-  unwrapBatch,
-} from "../pulled_message.ts";
 import type { Outgoing } from "../remoting/remoting.ts";
 import type { Credits } from "./credits.ts";
+import { Intake, type IntakeContext } from "./intake.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
 import { nameOf } from "./queue_broker.ts";
@@ -43,13 +35,9 @@ const PAUSED_PAUSE = 1_000;
 const EMPTY_PAUSE = 100;
 
 /** What the pull loops of one consumer share. */
-export interface PullContext<T> {
-  readonly instance: Instance;
-  readonly options: ResolvedPushConsumerOptions<T>;
+export interface PullContext<T> extends IntakeContext<T> {
   readonly store: BrokerOffsetStore;
   readonly credits: Credits;
-  readonly slabs: Slabs;
-  readonly reading: Reading<T>;
   subscription(topic: string): SubscriptionData | undefined;
   readonly isPaused: boolean;
   /** Messages wait for handlers. */
@@ -64,6 +52,8 @@ export interface PullContext<T> {
 export class PullLoop<T> {
   readonly #context: PullContext<T>;
   readonly #queue: ProcessQueue<T>;
+  /** For the subscription of the last pull. */
+  #intake: Intake<T> | undefined;
   #program = 0;
   #timer: Timer | undefined;
   #isHeldBack = false;
@@ -114,6 +104,7 @@ export class PullLoop<T> {
       this.#context.credits.give();
       return this.#later(ERROR_PAUSE);
     }
+    if (!this.#intake?.isFor(subscription)) this.#intake = new Intake(this.#context, queue, subscription);
     this.#asked = instance.host.clock.monotonic();
     try {
       instance.remoting.call(
@@ -156,43 +147,56 @@ export class PullLoop<T> {
     return { program: this.#program, value: 0, args: pullArguments(fields) };
   }
 
-  /** Inside the read callback: what is needed of the frame is copied now. */
+  /** Inside the read callback. The credit is out until nothing of the answer is in the arena any more. */
   readonly #settled = (frame: Frame): void => {
-    const { instance, slabs, options, credits } = this.#context;
-    let batch: MessageBatch | undefined;
+    const { instance, options, credits } = this.#context;
+    const isLeased = options.leaseMessages && !this.#isOver;
+    const lease = isLeased ? new Lease(instance.core, () => credits.give()) : undefined;
     try {
-      if (this.#isOver) return;
-      const { code } = frame;
-      if (!isPullAnswer(code)) return this.#refused(frame);
-      const answer = readPullAnswer(frame);
-      this.#queue.brokerId = answer.suggestWhichBrokerId;
-      if (code === ResponseCode.PULL_OFFSET_MOVED) {
-        return this.#context.offsetMoved(this.#queue, answer.nextBeginOffset);
-      }
-      if (code === ResponseCode.SUCCESS) batch = copyBatch(instance.core, frame, options.checkCrc, slabs);
-      const mustUnwrap = batch && hasCompressedBatch(batch);
-      if (mustUnwrap) void this.#foundLater(batch!, answer.nextBeginOffset);
-      else this.#found(batch ? this.#messagesOf(batch) : [], answer.nextBeginOffset, code);
+      if (!this.#isOver) this.#answered(frame, lease);
     } catch (error) {
       this.#failedWith(error);
     } finally {
-      credits.give();
+      if (lease) lease.grant();
+      else credits.give();
     }
   };
 
-  #found(messages: readonly PulledMessage<T>[], nextBeginOffset: number, code: number = ResponseCode.SUCCESS): void {
-    const queue = this.#queue, { store, options, instance } = this.#context;
-    if (messages.length > 0) {
-      queue.put(
-        messages,
-        messages.map((message) => Number(message.queueOffset)),
-        messages.map((each) => each.storedLength),
-      );
+  #answered(frame: Frame, lease: Lease | undefined): void {
+    const { code } = frame, queue = this.#queue;
+    if (!isPullAnswer(code)) return this.#refused(frame);
+    const { suggestWhichBrokerId, nextBeginOffset } = readPullAnswer(frame);
+    queue.brokerId = suggestWhichBrokerId;
+    if (code === ResponseCode.PULL_OFFSET_MOVED) return this.#context.offsetMoved(queue, nextBeginOffset);
+    if (code !== ResponseCode.SUCCESS) return this.#found(nextBeginOffset, undefined, code);
+    const { rest, failed } = this.#intake!.take(frame, lease);
+    if (!rest) return this.#found(nextBeginOffset, failed);
+    // What lies before the rest is taken in: should this loop end meanwhile, the next one does not ask for it again.
+    queue.nextOffset = Math.max(queue.nextOffset, Number(rest.queueOffset(0)));
+    if (queue.hasPending) this.#context.arrived(queue);
+    void this.#takeRest(rest, nextBeginOffset);
+  }
+
+  async #takeRest(rest: MessageBatch, nextBeginOffset: number): Promise<void> {
+    try {
+      const failed = await this.#intake!.takeRest(rest, () => this.#isOver);
+      if (!this.#isOver) this.#found(nextBeginOffset, failed);
+    } catch (error) {
+      this.#failedWith(error);
     }
-    queue.nextOffset = Math.max(queue.nextOffset, nextBeginOffset);
+  }
+
+  /** What an answer brought has been taken in, up to `failed` if there was no room for all. */
+  #found(nextBeginOffset: number, failed: Offset | undefined, code: number = ResponseCode.SUCCESS): void {
+    const queue = this.#queue, { store, options, instance } = this.#context;
+    queue.nextOffset = Math.max(queue.nextOffset, failed === undefined ? nextBeginOffset : Number(failed));
     // Everything below has been consumed, or was not for us.
     if (queue.state.count === 0) store.update(queue.queue, queue.nextOffset, true);
-    if (messages.length > 0) this.#context.arrived(queue);
+    if (queue.hasPending) this.#context.arrived(queue);
+    if (failed !== undefined) {
+      const what = `Cannot take in all of queue ${nameOf(queue.queue)}: no room for offset ${failed}`;
+      return this.#failedWith(new OverloadError(what, { topic: queue.queue.topic }));
+    }
     const isEmpty = code !== ResponseCode.SUCCESS;
     const tooFast = isEmpty && instance.host.clock.monotonic() - this.#asked < EMPTY_PAUSE &&
       code === ResponseCode.PULL_NOT_FOUND;
@@ -204,57 +208,6 @@ export class PullLoop<T> {
   /** In a turn of its own, so that a batch that waited in the socket does not grow the stack. */
   #again(): void {
     this.#context.instance.host.defer(this.pull);
-  }
-
-  async #foundLater(batch: MessageBatch, nextBeginOffset: number): Promise<void> {
-    try {
-      const messages: PulledMessage<T>[] = [];
-      for (let row = 0; row < batch.count; row++) {
-        if (batch.status(row) === abi.ROW_OK && batch.kind(row) === abi.ROW_BATCH) {
-          messages.push(...await this.#unwrapped(batch, row));
-        } else {
-          this.#add(batch, row, messages);
-        }
-      }
-      if (!this.#isOver) this.#found(messages, nextBeginOffset);
-    } catch (error) {
-      this.#failedWith(error);
-    }
-  }
-
-  async #unwrapped(batch: MessageBatch, row: number): Promise<PulledMessage<T>[]> {
-    const { instance, reading } = this.#context;
-    try {
-      return this.#messagesOf(await unwrapBatch(batch, row, reading as Reading<unknown>));
-    } catch (error) {
-      const where = `${nameOf(this.#queue.queue)} at offset ${batch.queueOffset(row)}`;
-      instance.report(new FrameError(`Cannot unwrap a batch of messages in queue ${where}`, { cause: error }));
-      return [];
-    }
-  }
-
-  #messagesOf(batch: MessageBatch): PulledMessage<T>[] {
-    const messages: PulledMessage<T>[] = [];
-    for (let row = 0; row < batch.count; row++) this.#add(batch, row, messages);
-    return messages;
-  }
-
-  /** A bad record is reported alone; a message whose tag only has the same hash is not for us. */
-  #add(batch: MessageBatch, row: number, into: PulledMessage<T>[]): void {
-    const { instance, reading } = this.#context;
-    const { queue, nextOffset } = this.#queue;
-    const status = batch.status(row);
-    if (status !== abi.ROW_OK) {
-      const what = status === abi.ROW_BAD_CRC ? "does not match its checksum" : "cannot be read";
-      const where = status === abi.ROW_BAD_CRC ? ` at offset ${batch.queueOffset(row)}` : "";
-      instance.report(new FrameError(`A record of queue ${nameOf(queue)}${where} ${what}`, { topic: queue.topic }));
-      return;
-    }
-    // A pull into the middle of an inner batch brings the whole of it.
-    if (batch.queueOffset(row) < nextOffset) return;
-    const tags = this.#context.subscription(queue.topic)?.tagsSet ?? [];
-    if (tags.length > 0 && !tags.includes(batch.tags(row))) return;
-    into.push(new PulledMessage(batch, row, queue, reading));
   }
 
   #refused(frame: Frame): void {
@@ -294,8 +247,3 @@ const isPullAnswer = (code: number): boolean =>
   code === ResponseCode.SUCCESS || code === ResponseCode.PULL_NOT_FOUND ||
   code === ResponseCode.PULL_RETRY_IMMEDIATELY ||
   code === ResponseCode.PULL_OFFSET_MOVED;
-
-function hasCompressedBatch(batch: MessageBatch): boolean {
-  for (let row = 0; row < batch.count; row++) if (batch.kind(row) === abi.ROW_BATCH) return true;
-  return false;
-}

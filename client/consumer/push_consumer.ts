@@ -3,12 +3,13 @@ import { ArgumentError, ClosedError, RouteError, UnsupportedError } from "../err
 import type { ConsumerEvents } from "../events.ts";
 import type { Timer } from "../host.ts";
 import type { Instance } from "../instance.ts";
+import { Slabs } from "../message_batch.ts";
 import type { MessageQueue } from "../message.ts";
 import { type MessageSelector, type ResolvedPushConsumerOptions, tagExpression } from "../options.ts";
 import type { ConsumerData } from "../protocol/heartbeat.ts";
 import { checkTopic, isRetryTopic, retryTopic } from "../protocol/names.ts";
 import { buildSubscription, type SubscriptionData } from "../protocol/subscription.ts";
-import { BODY_MAX, type Reading, Slabs } from "../pulled_message.ts";
+import { type Reading, readingWith } from "../pulled_message.ts";
 import { QueryingClient } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { ConsumeConcurrently } from "./consume_concurrently.ts";
@@ -67,7 +68,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.options = options;
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
-    this.reading = { host: instance.host, core: instance.core, codec: options.codec, maxBodyBytes: BODY_MAX };
+    this.reading = readingWith(instance, options.codec);
     this.#consuming = new ConsumeConcurrently(
       instance,
       options,

@@ -48,3 +48,25 @@ export function decodeAscii(b: Uint8Array, at: number, length: number): string {
     b[at + 24]!, b[at + 25]!, b[at + 26]!, b[at + 27]!, b[at + 28]!, b[at + 29]!, b[at + 30]!, b[at + 31]!,
   );
 }
+
+/** Longer texts go through the decoder, which is slow to start. */
+const SHORT_TEXT = 16;
+
+/** The text of some bytes, as `decodeText` reads it; short ASCII is put together here. */
+export function readText(b: Uint8Array, from: number, length: number): string {
+  const end = from + length;
+  if (length <= SHORT_TEXT) {
+    let text = "", all = 0, at = from;
+    for (; at + 4 <= end; at += 4) {
+      const one = b[at]!, two = b[at + 1]!, three = b[at + 2]!, four = b[at + 3]!;
+      all |= one | two | three | four;
+      text += String.fromCharCode(one, two, three, four);
+    }
+    for (; at < end; at++) {
+      all |= b[at]!;
+      text += String.fromCharCode(b[at]!);
+    }
+    if (all < 0x80) return text;
+  }
+  return decoder.decode(b.subarray(from, end));
+}

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { MessageBatch, PulledMessage } from "../../client/pulled_message.ts";
+import { walkedBatch } from "../../client/message_batch.ts";
+import { PulledMessage, readingWith } from "../../client/pulled_message.ts";
 import { bytes } from "../../client/body_codec.ts";
 import { encodeRecord } from "../../client/protocol/record.ts";
-import { walkRecords } from "../../client/protocol/record_walk.ts";
 import { openCore } from "../support/core.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -42,8 +42,8 @@ test("wasm-7: a body can be transferred, and what is left behind is not the memo
     properties: "",
   });
   const queue = { topic: "Orders", brokerName: "broker-a", queueId: 0 };
-  const reading = { host: { inflate: () => new Uint8Array(0) }, core: openCore(1), codec: bytes, maxBodyBytes: 1_024 };
-  const message = new PulledMessage(new MessageBatch(stored, walkRecords(stored, true)), 0, queue, reading);
+  const reading = readingWith({ host: { inflate: () => new Uint8Array(0) }, core: openCore(1) }, bytes);
+  const message = new PulledMessage(walkedBatch(stored, true), 0, queue, reading);
   for (const body of [message.rawBody(), message.body]) {
     const sent = structuredClone(body, { transfer: [body.buffer as ArrayBuffer] });
     expect([...sent]).toEqual([1, 2, 3]);

@@ -58,7 +58,6 @@ const NOT_BUILT: readonly [kind: string, options: Loose][] = [
   ["consumer", { pullThresholdForTopic: 10 }],
   ["consumer", { pullThresholdSizeForTopic: 10 }],
   ["consumer", { filterHooks: [] }],
-  ["consumer", { leaseMessages: true }],
   ["consumer", { consumeMessageBatchMaxSize: 2 }],
   ["consumer", { consumeTimeout: 15 }],
   ["consumer", { suspendCurrentQueueTimeMillis: 1_000 }],
@@ -80,7 +79,7 @@ test.each(NOT_BUILT)("a %s refuses %j, which is not built", (kind, options) => {
 test.each([
   ["client", { tls: false, vipChannelEnabled: false, credentials: undefined }],
   ["producer", { autoBatch: false, sendLatencyFault: false, compression: false }],
-  ["consumer", { leaseMessages: false, clientRebalance: true, postSubscriptionWhenPull: false }],
+  ["consumer", { leaseMessages: true, clientRebalance: true, postSubscriptionWhenPull: false }],
 ])("a %s takes %j, which asks for nothing that is not built", (kind, options) => {
   expect(thrown(kind, options)).toBeUndefined();
 });
@@ -260,7 +259,7 @@ test("a shared client refuses the consumers that are not built, and options of i
   }
   expect(caught(() => client.createProducer!({ namesrvAddr: "a:1" }))).toBeInstanceOf(ArgumentError);
   expect(caught(() => client.createProducer!({ autoBatch: true }))).toBeInstanceOf(UnsupportedError);
-  expect(caught(() => client.createPushConsumer!({ consumerGroup: "b", leaseMessages: true }))).toBeInstanceOf(
+  expect(caught(() => client.createPushConsumer!({ consumerGroup: "b", consumeTimeout: 15 }))).toBeInstanceOf(
     UnsupportedError,
   );
 });

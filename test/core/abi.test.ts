@@ -24,7 +24,7 @@ function program(core: TinyDriver): number {
 function queueWith(core: TinyDriver, offset: number): number {
   const { handle } = core.run({ opcode: abi.OP_QUEUE_OPEN });
   const at = core.control + abi.ARGUMENT_TEXT;
-  core.view.setFloat64(at + abi.PAIR_OFFSET, offset, true);
+  core.view.setBigInt64(at + abi.PAIR_OFFSET, BigInt(offset), true);
   core.view.setUint32(at + abi.PAIR_BYTES, 10, true);
   expect(core.run({ opcode: abi.OP_QUEUE_PUT, handle, len: 1 }).result).toBe(1);
   return handle;
@@ -123,23 +123,17 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
   },
   OP_QUEUE_PUT: (core) => {
     queueWith(core, 5);
-    expect(core.view.getFloat64(core.control + abi.QUEUE_STATE + abi.QUEUE_MIN, true)).toBe(5);
-  },
-  OP_QUEUE_PUT_ROWS: (core) => {
-    const { ptr, len } = arrived(core, recordBytes({ queueOffset: 9n }));
-    core.run({ opcode: abi.OP_WALK, ptr, len });
-    const { handle } = core.run({ opcode: abi.OP_QUEUE_OPEN });
-    expect(core.run({ opcode: abi.OP_QUEUE_PUT_ROWS, handle, len: 1 }).result).toBe(1);
-    expect(core.view.getFloat64(core.control + abi.QUEUE_STATE + abi.QUEUE_MAX, true)).toBe(9);
+    expect(core.view.getBigInt64(core.control + abi.QUEUE_STATE + abi.QUEUE_MIN, true)).toBe(5n);
   },
   OP_QUEUE_TAKE: (core) => {
     const handle = queueWith(core, 6);
     expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 10 }).result).toBe(1);
-    expect(core.view.getFloat64(core.control + abi.ARGUMENT_TEXT, true)).toBe(6);
+    expect(core.view.getBigInt64(core.control + abi.ARGUMENT_TEXT, true)).toBe(6n);
   },
   OP_QUEUE_REMOVE: (core) => {
     const handle = queueWith(core, 6);
-    expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle, len: 1 })).toMatchObject({ result: 0, value: 7 });
+    expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle, len: 1 }).result).toBe(0);
+    expect(commitOf(core)).toBe(7n);
   },
   OP_QUEUE_STATE: (core) => {
     const handle = queueWith(core, 6);
@@ -149,7 +143,39 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
   OP_QUEUE_CLEAR: (core) => {
     const handle = queueWith(core, 6);
     expect(core.run({ opcode: abi.OP_QUEUE_CLEAR, handle }).result).toBe(0);
-    expect(core.view.getFloat64(core.control + abi.QUEUE_STATE + abi.QUEUE_MIN, true)).toBe(-1);
+    expect(core.view.getBigInt64(core.control + abi.QUEUE_STATE + abi.QUEUE_MIN, true)).toBe(-1n);
+  },
+  OP_QUEUE_REMOVE_ONE: (core) => {
+    const handle = queueWith(core, 6);
+    expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_ONE, handle, value: 6 }).result).toBe(0);
+    expect(commitOf(core)).toBe(7n);
+  },
+  OP_QUEUE_COMMIT: (core) => {
+    const handle = queueWith(core, 6);
+    core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 1 });
+    expect(core.run({ opcode: abi.OP_QUEUE_COMMIT, handle }).result).toBe(0);
+    expect(commitOf(core)).toBe(7n);
+  },
+  OP_QUEUE_ROLLBACK: (core) => {
+    const handle = queueWith(core, 6);
+    core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 1 });
+    expect(core.run({ opcode: abi.OP_QUEUE_ROLLBACK, handle }).result).toBe(0);
+    expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 1 }).result).toBe(1);
+  },
+  OP_QUEUE_AGAIN: (core) => {
+    const handle = queueWith(core, 6);
+    core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 1 });
+    expect(core.run({ opcode: abi.OP_QUEUE_AGAIN, handle, len: 1 }).result).toBe(1);
+    expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle, len: 1 }).result).toBe(1);
+  },
+  OP_LEASE: (core) => {
+    const { ptr, len } = arrived(core, recordBytes({ queueOffset: 9n }));
+    core.run({ opcode: abi.OP_WALK, ptr, len });
+    const block = core.run({ opcode: abi.OP_LEASE, ptr, len, token: 1 }).result;
+    expect(core.view.getBigInt64(block + abi.ROW_QUEUE_OFFSET, true)).toBe(9n);
+    const records = block + abi.ROW_SIZE;
+    expect(core.bytes.slice(records, records + len)).toEqual(core.bytes.slice(ptr, ptr + len));
+    expect(core.run({ opcode: abi.OP_FREE_BLOCK, ptr: block }).result).toBe(0);
   },
   OP_ALLOCATE: (core) => {
     const command = { opcode: abi.OP_ALLOCATE, flags: abi.STRATEGY_AVG, handle: 8, len: 3, token: 2 };
@@ -200,6 +226,9 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
     expect(core.view.getFloat64(core.control + abi.UNIQUE_ID, true)).toBe(5 * 65_536);
   },
 };
+
+/** The offset to commit after the last command. */
+const commitOf = (core: TinyDriver) => core.view.getBigInt64(core.control + abi.QUEUE_STATE + abi.QUEUE_COMMIT, true);
 
 describe("ABI", () => {
   test("the module has one import and three exports", () => {
@@ -261,7 +290,9 @@ describe("ABI", () => {
           if (opcode === abi.OP_CONNECTION_OPEN && !result) core.run({ opcode: abi.OP_CONNECTION_CLOSE, handle });
           if (opcode === abi.OP_QUEUE_OPEN && !result) core.run({ opcode: abi.OP_QUEUE_CLOSE, handle });
           if (opcode === abi.OP_SEGMENT_OPEN) core.run({ opcode: abi.OP_SEGMENT_FREE, handle: result });
-          if (opcode === abi.OP_ALLOCATE_BLOCK) core.run({ opcode: abi.OP_FREE_BLOCK, ptr: result });
+          if (opcode === abi.OP_ALLOCATE_BLOCK || opcode === abi.OP_LEASE) {
+            core.run({ opcode: abi.OP_FREE_BLOCK, ptr: result });
+          }
         }
       }
     }

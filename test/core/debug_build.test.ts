@@ -77,11 +77,12 @@ test("no assertion of the debug build fails while frames come and go", () => {
   );
   const block = core.run({ opcode: abi.OP_ALLOCATE_BLOCK, len: body.length }).result;
   core.bytes.set(body, block);
-  expect(core.run({ opcode: abi.OP_WALK, ptr: block, len: body.length, flags: abi.WALK_CRC }).result).toBe(50);
   const queue = core.run({ opcode: abi.OP_QUEUE_OPEN }).handle;
-  expect(core.run({ opcode: abi.OP_QUEUE_PUT_ROWS, handle: queue, len: 50 }).result).toBe(50);
+  const walk = { opcode: abi.OP_WALK, ptr: block, len: body.length, flags: abi.WALK_CRC | abi.WALK_PUT };
+  expect(core.run({ ...walk, handle: queue }).result).toBe(50);
   expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle: queue, len: 20 }).result).toBe(20);
-  expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle: queue, len: 20 }).value).toBe(60);
+  expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle: queue, len: 20 }).result).toBe(0);
+  expect(core.view.getBigInt64(core.control + abi.QUEUE_STATE + abi.QUEUE_COMMIT, true)).toBe(60n);
 
   core.run({ opcode: abi.OP_QUEUE_CLOSE, handle: queue });
   core.run({ opcode: abi.OP_FREE_BLOCK, ptr: block });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { Offset } from "../../client/core.ts";
 import { OverloadError } from "../../client/errors.ts";
 import * as abi from "../../core-as/abi.ts";
-import { QueueModel } from "./queue_model.ts";
+import { LAST, offsetOf, QueueModel } from "./queue_model.ts";
 import { freshSeed, Random } from "./random.ts";
 import { openCore, TinyDriver } from "../support/core.ts";
-import { recordBytes } from "./record_bytes.ts";
 
-const LAST = Number.MAX_SAFE_INTEGER;
 const range = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
+const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Puts pairs where the queue commands find them. */
-function writePairs(core: TinyDriver, pairs: readonly (readonly [offset: number, bytes: number])[]): void {
+function writePairs(core: TinyDriver, pairs: readonly (readonly [offset: Offset, bytes: number])[]): void {
   let at = core.control + abi.ARGUMENT_TEXT;
   for (const [offset, bytes] of pairs) {
-    core.view.setFloat64(at + abi.PAIR_OFFSET, offset, true);
+    core.view.setBigInt64(at + abi.PAIR_OFFSET, BigInt(offset), true);
     core.view.setUint32(at + abi.PAIR_BYTES, bytes, true);
     at += abi.PAIR_SIZE;
   }
@@ -21,16 +21,19 @@ function writePairs(core: TinyDriver, pairs: readonly (readonly [offset: number,
 
 describe("against a sorted array", () => {
   const seed = freshSeed();
+  const below = (random: Random, limit: number) => BigInt(random.below(limit));
+  const larger = (one: bigint, other: bigint) => one > other ? one : other;
 
   /** How new offsets come: in order, with gaps, late, all over the place. */
-  const families: Readonly<Record<string, (random: Random, max: number) => number>> = {
-    "in order": (_, max) => max + 1,
-    "in order with gaps": (random, max) => max + 1 + (random.once(5) ? random.below(1000) : 0),
-    "late and duplicate": (random, max) => Math.max(0, max + 1 - random.below(300)),
-    "anywhere among a few thousand": (random) => random.below(5000),
-    "anywhere at all": (random) => random.below(2 ** 32) * 2 ** 21 + random.below(2 ** 21),
-    "at the very end": (random) => LAST - random.below(700),
-    "downwards": (random, max) => max < 0 ? 2 ** 40 : 2 ** 40 - random.below(2 ** 20),
+  const families: Readonly<Record<string, (random: Random, max: bigint) => bigint>> = {
+    "in order": (_, max) => max + 1n,
+    "in order with gaps": (random, max) => max + 1n + (random.once(5) ? below(random, 1000) : 0n),
+    "late and duplicate": (random, max) => larger(0n, max + 1n - below(random, 300)),
+    "anywhere among a few thousand": (random) => below(random, 5000),
+    "anywhere at all": (random) => (below(random, 2 ** 32) << 31n) + below(random, 2 ** 31),
+    "around 2^53": (random) => SAFE - 300n + below(random, 700),
+    "at the very end": (random) => LAST - below(random, 700),
+    "downwards": (random, max) => max < 0 ? 2n ** 40n : 2n ** 40n - below(random, 2 ** 20),
   };
 
   for (const [name, next] of Object.entries(families)) {
@@ -38,24 +41,36 @@ describe("against a sorted array", () => {
       const core = openCore(), random = new Random(seed), model = new QueueModel(), before = core.bytesInUse;
       const queue = core.openQueue();
       for (let round = 0; round < 400; round++) {
-        const what = random.below(20), context = `seed ${seed}, round ${round}`;
+        const what = random.below(28), context = `seed ${seed}, round ${round}`;
         if (what < 9) {
-          const offsets: number[] = [];
-          let max = model.max;
+          const offsets: Offset[] = [];
+          let { max } = model;
           for (let i = random.below(70); i >= 0; i--) {
-            const offset = Math.min(LAST, next(random, max));
-            offsets.push(offset);
-            max = Math.max(max, offset);
+            const offset = next(random, max) < LAST ? next(random, max) : LAST;
+            offsets.push(offsetOf(offset));
+            max = larger(max, offset);
           }
           const sizes = offsets.map(() => random.below(random.once(10) ? 2 ** 32 : 5000));
           expect(core.putOffsets(queue, offsets, sizes), context).toBe(model.put(offsets, sizes));
         } else if (what < 16) {
           const offsets = chosen(random, model);
           expect(core.removeOffsets(queue, offsets), context).toBe(offsets.length ? model.remove(offsets) : -1);
-        } else if (what < 19) {
+        } else if (what < 18) {
+          for (const offset of chosen(random, model).slice(0, 9)) {
+            expect(core.removeOffset(queue, offset), context).toBe(model.remove([offset]));
+          }
+        } else if (what < 22) {
           const count = random.below(40);
           expect(core.takeOffsets(queue, count), context).toEqual(model.take(count));
-        } else if (random.once(5)) {
+        } else if (what < 24) {
+          const offsets = random.once(3) ? chosen(random, model) : model.taken.filter(() => random.once(2));
+          expect(core.untakeOffsets(queue, offsets), context).toBe(model.untake(offsets));
+        } else if (what < 26) {
+          expect(core.commitTaken(queue), context).toBe(model.commit());
+        } else if (what < 27) {
+          core.rollbackTaken(queue);
+          model.rollback();
+        } else if (random.once(3)) {
           core.clearQueue(queue);
           model.clear();
         }
@@ -67,7 +82,7 @@ describe("against a sorted array", () => {
   }
 
   /** Offsets to remove: the lowest ones, random ones, all, and such as were never there. */
-  function chosen(random: Random, model: QueueModel): number[] {
+  function chosen(random: Random, model: QueueModel): Offset[] {
     const { offsets } = model, kind = random.below(10);
     if (kind === 0) return [...offsets];
     if (kind < 5) return offsets.slice(0, random.below(90));
@@ -75,6 +90,36 @@ describe("against a sorted array", () => {
     if (random.once(3)) some.push(random.below(10_000), LAST);
     return some;
   }
+});
+
+describe("orderly consumption", () => {
+  test("what is taken does not count in the span, but in count, bytes and lowest offset", () => {
+    const core = openCore(), queue = core.openQueue();
+    core.putOffsets(queue, [10, 11, 500, 900], [1, 2, 3, 4]);
+    expect(core.takeOffsets(queue, 2)).toEqual([10, 11]);
+    expect(core.queueState(queue)).toEqual({ count: 4, taken: 2, bytes: 10, min: 10, max: 900, span: 400 });
+    expect(core.takeOffsets(queue, 9)).toEqual([500, 900]);
+    expect(core.queueState(queue).span).toBe(0);
+  });
+
+  test("a commit is behind the highest taken, whatever is left; without one taken there is none", () => {
+    const core = openCore(), queue = core.openQueue();
+    core.putOffsets(queue, [5, 6, 7, 8], [1, 1, 1, 1]);
+    expect(core.commitTaken(queue)).toBe(-1);
+    core.takeOffsets(queue, 2);
+    expect(core.commitTaken(queue)).toBe(7);
+    expect(core.queueState(queue)).toEqual({ count: 2, taken: 0, bytes: 2, min: 7, max: 8, span: 1 });
+  });
+
+  test("after a rollback the same come again; messages put back one by one do too", () => {
+    const core = openCore(), queue = core.openQueue();
+    core.putOffsets(queue, range(0, 200), range(0, 200));
+    const taken = core.takeOffsets(queue, 150);
+    expect(core.untakeOffsets(queue, [3, 149, 150, 900])).toBe(2);
+    expect(core.takeOffsets(queue, 3)).toEqual([3, 149, 150]);
+    core.rollbackTaken(queue);
+    expect(core.takeOffsets(queue, 150)).toEqual(taken);
+  });
 });
 
 describe("what is left", () => {
@@ -94,7 +139,8 @@ describe("what is left", () => {
     expect(core.putOffsets(queue, [LAST, 0], [7, 8])).toBe(2);
     expect(core.queueState(queue)).toEqual({ count: 2, taken: 0, bytes: 15, min: 0, max: LAST, span: LAST });
     expect(core.takeOffsets(queue, 10)).toEqual([0, LAST]);
-    expect(core.removeOffsets(queue, [LAST, 0])).toBe(LAST + 1);
+    // There is no offset behind it.
+    expect(core.removeOffsets(queue, [LAST, 0])).toBe(LAST);
   });
 
   test("a removed offset that comes again is new again", () => {
@@ -181,74 +227,30 @@ describe("bounds", () => {
 
   test("handles, counts and offsets that make no sense are refused, and nothing changes", () => {
     const core = new TinyDriver(), queue = core.run({ opcode: abi.OP_QUEUE_OPEN }).handle;
-    const opcodes = range(abi.OP_QUEUE_CLOSE, abi.OP_QUEUE_CLEAR - abi.OP_QUEUE_CLOSE + 1);
+    const opcodes = Object.entries(abi).filter(([name]) => /^OP_QUEUE_(?!OPEN)/.test(name)).map(([, opcode]) => opcode);
+    expect(opcodes.length).toBeGreaterThan(9);
     for (const opcode of opcodes) {
       for (const handle of [queue + 1, abi.QUEUES, 0xffffffff, 0x40000000]) {
         expect(core.run({ opcode, handle }).result).toBe(abi.E_BAD_HANDLE);
       }
     }
-    for (const offset of [-1, 0.5, LAST + 1, NaN, Infinity, -Infinity, -(2 ** 60)]) {
+    for (const offset of [-1, -(2n ** 63n)]) {
       writePairs(core, [[1, 1], [offset, 1], [2, 1]]);
       const put = core.run({ opcode: abi.OP_QUEUE_PUT, handle: queue, len: 3 });
       expect(put).toMatchObject({ result: abi.E_BAD_ARGUMENT, value: 1 });
-      expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle: queue, len: 3 })).toMatchObject({
-        result: abi.E_BAD_ARGUMENT,
-        value: 2,
-      });
+      expect(core.run({ opcode: abi.OP_QUEUE_AGAIN, handle: queue, len: 3 }).result).toBe(abi.E_BAD_ARGUMENT);
+      expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle: queue, len: 3 }).result).toBe(abi.E_BAD_ARGUMENT);
+      const count = core.view.getUint32(core.control + abi.QUEUE_STATE + abi.QUEUE_COUNT, true);
+      expect(count).toBe(0);
     }
-    for (const opcode of [abi.OP_QUEUE_PUT, abi.OP_QUEUE_REMOVE]) {
+    for (const value of [-1, 0.5, 2 ** 53, NaN, Infinity, -Infinity, -(2 ** 60)]) {
+      expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_ONE, handle: queue, value }).result).toBe(abi.E_BAD_ARGUMENT);
+    }
+    for (const opcode of [abi.OP_QUEUE_PUT, abi.OP_QUEUE_REMOVE, abi.OP_QUEUE_AGAIN]) {
       expect(core.run({ opcode, handle: queue, len: abi.PAIRS_MAX + 1 }).result).toBe(abi.E_BAD_ARGUMENT);
-    }
-    for (const [ptr, len] of [[0, abi.ROW_ENTRIES + 1], [1, abi.ROW_ENTRIES], [0xffffffff, 1]] as const) {
-      expect(core.run({ opcode: abi.OP_QUEUE_PUT_ROWS, handle: queue, ptr, len }).result).toBe(abi.E_BAD_ARGUMENT);
     }
     expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle: queue, len: 0xffffffff }).result).toBe(0);
     expect(core.run({ opcode: abi.OP_QUEUE_CLOSE, handle: queue }).result).toBe(0);
     expect(core.run({ opcode: abi.OP_QUEUE_CLOSE, handle: queue }).result).toBe(abi.E_BAD_HANDLE);
-  });
-});
-
-describe("rows", () => {
-  test("putRows enters the offsets of good rows with the sizes of their bodies", () => {
-    const core = openCore(), queue = core.openQueue();
-    const body = new Uint8Array(10);
-    const records = [
-      recordBytes({ queueOffset: 40n, body }),
-      recordBytes({ queueOffset: 41n, body, bodyCRC: 1 }),
-      recordBytes({ queueOffset: 42n, body: new Uint8Array(20) }),
-    ];
-    walk(records);
-    expect(core.putRows(queue, 0, 3)).toBe(2);
-    expect(core.queueState(queue)).toMatchObject({ count: 2, bytes: 30, min: 40, max: 42 });
-    core.setRowStatus(2, abi.ROW_FILTERED);
-    core.clearQueue(queue);
-    expect(core.putRows(queue, 1, 2)).toBe(0);
-
-    function walk(all: readonly Uint8Array[]): void {
-      const length = all.reduce((sum, record) => sum + record.length, 0), block = core.allocateBlock(length);
-      all.reduce((at, record) => (core.write(at, record), at + record.length), block);
-      expect(core.walkAt(block, length, 0, true)).toBe(3);
-      core.freeBlock(block);
-    }
-  });
-
-  test("a row whose offset is none becomes a bad record, and the others go in", () => {
-    const core = openCore(), queue = core.openQueue();
-    const block = core.allocateBlock(4000);
-    let end = block;
-    for (const queueOffset of [7n, -1n, 2n ** 53n, 2n ** 53n - 1n]) {
-      const record = recordBytes({ queueOffset });
-      core.write(end, record);
-      end += record.length;
-    }
-    expect(core.walkAt(block, end - block, 0, true)).toBe(4);
-    expect(core.putRows(queue, 0, 4)).toBe(2);
-    expect(range(0, 4).map((row) => core.rowStatus(row))).toEqual([
-      abi.ROW_OK,
-      abi.ROW_BAD_RECORD,
-      abi.ROW_BAD_RECORD,
-      abi.ROW_OK,
-    ]);
-    expect(core.takeOffsets(queue, 9)).toEqual([7, LAST]);
   });
 });

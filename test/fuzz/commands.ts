@@ -9,6 +9,7 @@ const PAGES = 64;
 const MOST = 24;
 const NUMBERS = [0, 1, 2, 7, 63, 64, 100, 1000, 4096, 65_535, 65_536, 2 ** 20, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
 const VALUES = [0, 1, -1, 0.5, 1e15, 2 ** 53 - 1, 2 ** 53, -(2 ** 63), 2 ** 64, NaN, Infinity, -Infinity, -0];
+const OFFSETS = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, 2n ** 63n - 64n, -(2n ** 63n)];
 
 const OPCODES = Object.entries(abi).flatMap(([name, value]) => name.startsWith("OP_") ? [value] : []);
 const ERRORS = new Set(Object.entries(abi).flatMap(([name, value]) => name.startsWith("E_") ? [value] : []));
@@ -113,7 +114,7 @@ export class CommandFuzzer {
   /** Keeps the books on what is open. */
   #note({ opcode, ptr = 0, handle = 0 }: Command, answer: Answer): void {
     if (answer.result < 0) return;
-    const opened = this.#open.get(opcode);
+    const opened = this.#open.get(opcode === abi.OP_LEASE ? abi.OP_ALLOCATE_BLOCK : opcode);
     if (opened) {
       const isHandle = opcode === abi.OP_CONNECTION_OPEN || opcode === abi.OP_QUEUE_OPEN;
       opened.push(isHandle ? answer.handle : answer.result);
@@ -153,7 +154,7 @@ export class CommandFuzzer {
         return;
       case 1:
         for (let pairs = random.below(40); pairs > 0; pairs--, at += abi.PAIR_SIZE) {
-          view.setFloat64(at, random.once(9) ? random.pick(VALUES) : random.below(2000), true);
+          view.setBigInt64(at, random.once(9) ? random.pick(OFFSETS)! : BigInt(random.below(2000)), true);
           view.setUint32(at + abi.PAIR_BYTES, random.bits(), true);
         }
         return;

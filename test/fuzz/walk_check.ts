@@ -1,10 +1,11 @@
 // The rows of a walk, held against the walk in TypeScript (always) and the test's own model (now and then); then a process
 // queue that takes them in.
 
-import type { Core, Frame } from "../../client/core.ts";
+import { type Core, type Frame, TagFilter } from "../../client/core.ts";
 import { walkRecords } from "../../client/protocol/record_walk.ts";
 import * as abi from "../../core-as/abi.ts";
-import { rowsAt } from "../core/row.ts";
+import { type Row, rowsAt } from "../core/row.ts";
+import { modelTake } from "../core/take_model.ts";
 import { modelWalk } from "../core/walk_model.ts";
 
 let rows = new Uint8Array(64 * abi.ROW_SIZE);
@@ -24,9 +25,9 @@ export function checkWalk(core: Core, frame: Frame, queue: number, checkCrc: boo
       if (core.walkedTo <= from || core.walkedTo > frame.bodyLength) {
         throw new Error(`the walk goes from ${from} to ${core.walkedTo}`);
       }
-      if (thoroughly) checkQueue(core, queue, count, rows.subarray(end - count * abi.ROW_SIZE, end));
     }
     requireSame(rows.subarray(0, filled), expected, body);
+    if (thoroughly) checkTaking(core, frame, queue, checkCrc);
   }
   if (thoroughly) requireModel(expected, body, checkCrc);
   return recordsAmong(expected);
@@ -53,7 +54,7 @@ function requireModel(found: Uint8Array, body: Uint8Array, checkCrc: boolean): v
 }
 
 const describe = (bytes: Uint8Array) => describeRows(rowsAt(bytes, 0, bytes.length / abi.ROW_SIZE));
-const describeRows = (all: readonly object[]) =>
+const describeRows = (all: readonly Row[]) =>
   JSON.stringify(all, (_, value) => typeof value === "bigint" ? String(value) : value);
 
 function recordsAmong(bytes: Uint8Array): number {
@@ -62,25 +63,27 @@ function recordsAmong(bytes: Uint8Array): number {
   return count;
 }
 
-/** Enters the rows that the core has just filled into an empty queue, and empties it again. */
-function checkQueue(core: Core, queue: number, count: number, filled: Uint8Array): void {
-  const offsets = new Set<number>();
-  for (const row of rowsAt(filled, 0, count)) {
-    const isOffset = row.queueOffset >= 0n && row.queueOffset <= BigInt(Number.MAX_SAFE_INTEGER);
-    if (row.status === abi.ROW_OK && isOffset) offsets.add(Number(row.queueOffset));
+/** Takes the records into an empty queue, with or without tags, and empties it again. */
+function checkTaking(core: Core, frame: Frame, queue: number, checkCrc: boolean): void {
+  const body = frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength);
+  const tags = body.length % 3 === 0 ? ["vvv", "v", "paid", "TagA"] : undefined, lowest = BigInt(body.length % 5 * 100);
+  const expected = modelTake(modelWalk(body, checkCrc), body, { lowest, tags, held: new Set() });
+  const taking = { queue, lowest, tags: tags && new TagFilter(tags), checkCrc };
+  const found: Row[] = [];
+  for (let from = 0; from < frame.bodyLength && found.length < expected.rows.length; from = core.walkedTo) {
+    const count = core.takeIn(frame, from, taking), table = new Uint8Array(count * abi.ROW_SIZE);
+    if (count === 0) throw new Error(`no room for offset ${core.failedOffset}`);
+    core.copyRows(count, table, 0);
+    found.push(...rowsAt(table, 0, count));
   }
-  const sorted = [...offsets].sort((left, right) => left - right);
-  const added = core.putRows(queue, 0, count);
-  const { count: held, min, span } = core.queueState(queue);
-  if (added !== sorted.length || held !== sorted.length) {
-    throw new Error(`${added} of ${sorted.length} offsets are new`);
+  if (describeRows(found) !== describeRows(expected.rows)) {
+    throw new Error(`taken in: ${describeRows(found)}, the model has ${describeRows(expected.rows)}`);
   }
-  if (sorted.length > 0) {
-    if (min !== sorted[0] || span !== sorted.at(-1)! - min) throw new Error(`lowest ${min}, span ${span} of ${sorted}`);
-    const taken = core.takeOffsets(queue, sorted.length);
-    if (taken.join() !== sorted.join()) throw new Error(`took ${taken} of ${sorted}`);
-    const next = core.removeOffsets(queue, taken);
-    if (next !== sorted.at(-1)! + 1) throw new Error(`${next} follows ${sorted}`);
-  }
+  const sorted = [...expected.entered.keys()].sort((left, right) => left < right ? -1 : 1);
+  const { count } = core.queueState(queue);
+  const taken = core.takeOffsets(queue, sorted.length + 1);
+  if (count !== sorted.length || taken.join() !== sorted.join()) throw new Error(`took ${taken} of ${sorted}`);
+  const next = BigInt(core.commitTaken(queue)), last = sorted.at(-1);
+  if (last !== undefined && last < 2n ** 63n - 1n && next !== last + 1n) throw new Error(`${next} follows ${sorted}`);
   core.clearQueue(queue);
 }

@@ -73,6 +73,7 @@ export class Members {
       serializeType: random.chance(0.5) ? "JSON" : "ROCKETMQ",
       concurrency: 1 + random.below(8),
       pullBatchSize: 1 + random.below(8),
+      leaseMessages: random.chance(0.5),
       persistConsumerOffsetInterval: 200 + random.below(2_000),
       coreMemory: CORE_MEMORY,
       codec: bytes,

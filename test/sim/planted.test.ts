@@ -11,6 +11,7 @@ const SYMPTOMS: Readonly<Record<Plant, RegExp>> = {
   "commit-early": /committed, .+ not consumed/,
   "drop-ack": /all \d+ consumed, never more than -?\d+ committed/,
   "double-settle": /has ended 2 times/,
+  "keep-lease": /a consumer .*bytes/,
 };
 
 let unplant: (() => void) | undefined;

@@ -1,10 +1,11 @@
 import { ProcessQueue } from "../../client/consumer/process_queue.ts";
 import { ConnectError } from "../../client/errors.ts";
+import { PulledMessage } from "../../client/pulled_message.ts";
 import { Calls } from "../../client/remoting/calls.ts";
 import { patch } from "./probes.ts";
 
 /** Faults that are built in on purpose, to see that the simulation finds them. */
-export const PLANTS = ["commit-early", "drop-ack", "double-settle"] as const;
+export const PLANTS = ["commit-early", "drop-ack", "double-settle", "keep-lease"] as const;
 export type Plant = typeof PLANTS[number];
 
 /** Builds a fault in; the returned function takes it out again. */
@@ -16,6 +17,8 @@ export function plant(name: Plant): () => void {
       return dropAck();
     case "double-settle":
       return doubleSettle();
+    case "keep-lease":
+      return keepLease();
   }
 }
 
@@ -24,7 +27,7 @@ const commitEarly = (): () => void =>
   patch(ProcessQueue.prototype, "take", (original) =>
     function (this: ProcessQueue<unknown>) {
       const message = original.call(this);
-      if (message) this.remove(Number(message.queueOffset));
+      if (message) this.remove([message.offset]);
       return message;
     });
 
@@ -32,8 +35,8 @@ const commitEarly = (): () => void =>
 function dropAck(): () => void {
   let count = 0;
   return patch(ProcessQueue.prototype, "remove", (original) =>
-    function (this: ProcessQueue<unknown>, offset) {
-      return ++count % 10 === 0 ? -1 : original.call(this, offset);
+    function (this: ProcessQueue<unknown>, offsets) {
+      return original.call(this, offsets.filter(() => ++count % 10 !== 0));
     });
 }
 
@@ -45,5 +48,14 @@ function doubleSettle(): () => void {
       const call = this.call[slot];
       original.call(this, slot);
       if (++count % 50 === 0 && call) queueMicrotask(() => call.fail(new ConnectError("The connection was lost")));
+    });
+}
+
+/** One message in ten keeps its share of its batch for ever. */
+function keepLease(): () => void {
+  let count = 0;
+  return patch(PulledMessage.prototype, "settle", (original) =>
+    function (this: PulledMessage<unknown>) {
+      if (++count % 10 !== 0) original.call(this);
     });
 }

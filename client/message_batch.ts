@@ -1,0 +1,170 @@
+import * as abi from "../core-as/abi.ts";
+import type { Core, Frame, Offset } from "./core.ts";
+import type { Lease } from "./lease.ts";
+import { walkRecords } from "./protocol/record_walk.ts";
+import { concat, readText } from "./protocol/text.ts";
+
+/** High words from here on belong to numbers of 2^53 and more. */
+const SAFE_HIGH = 2 ** 21;
+
+/** Where the bytes of a batch are: a slab, an array of its own, or the arena. */
+export interface Source {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+/** Records of one pull answer and their rows. Positions in rows count from `records`, which lies before the first of them. */
+export class MessageBatch {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly records: number;
+  /** Where the rows begin. */
+  readonly rows: number;
+  readonly count: number;
+  /** Absent when the bytes are the batch's own for ever. */
+  readonly lease: Lease | undefined;
+  /** The topic that was read last: mostly it is everybody's. */
+  #topic = "";
+  #topicAt = 0;
+  #topicLength = -1;
+
+  constructor(source: Source, records: number, rows: number, count: number, lease?: Lease) {
+    this.bytes = source.bytes;
+    this.view = source.view;
+    this.records = records;
+    this.rows = rows;
+    this.count = count;
+    this.lease = lease;
+  }
+
+  status(row: number): number {
+    return this.bytes[this.rows + row * abi.ROW_SIZE + abi.ROW_STATUS]!;
+  }
+
+  kind(row: number): number {
+    return this.bytes[this.rows + row * abi.ROW_SIZE + abi.ROW_KIND]!;
+  }
+
+  queueOffset(row: number): bigint {
+    return this.view.getBigInt64(this.rows + row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET, true);
+  }
+
+  /** The same, without a bigint where a number is enough. */
+  offset(row: number): Offset {
+    const at = this.rows + row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET;
+    const high = this.view.getInt32(at + 4, true);
+    return high < SAFE_HIGH ? high * 2 ** 32 + this.view.getUint32(at, true) : this.queueOffset(row);
+  }
+
+  u32(row: number, field: number): number {
+    return this.view.getUint32(this.rows + row * abi.ROW_SIZE + field, true);
+  }
+
+  u16(row: number, field: number): number {
+    return this.view.getUint16(this.rows + row * abi.ROW_SIZE + field, true);
+  }
+
+  /** The value of TAGS, "" when there is none. */
+  tags(row: number): string {
+    const at = this.u32(row, abi.ROW_TAGS);
+    return at === 0 ? "" : this.text(at, this.u16(row, abi.ROW_TAGS_LEN));
+  }
+
+  topic(row: number): string {
+    const at = this.records + this.u32(row, abi.ROW_TOPIC), length = this.u16(row, abi.ROW_TOPIC_LEN);
+    if (length !== this.#topicLength || !isSame(this.bytes, at, this.#topicAt, length)) {
+      this.#topic = readText(this.bytes, at, length);
+      this.#topicAt = at;
+      this.#topicLength = length;
+    }
+    return this.#topic;
+  }
+
+  /** Text at a position of the records. */
+  text(at: number, length: number): string {
+    return readText(this.bytes, this.records + at, length);
+  }
+}
+
+function isSame(bytes: Uint8Array, one: number, other: number, length: number): boolean {
+  for (let i = 0; i < length; i++) if (bytes[one + i] !== bytes[other + i]) return false;
+  return true;
+}
+
+/** Records in an array that is theirs, with rows of their own. */
+export function batchOf(bytes: Uint8Array, rows: Uint8Array): MessageBatch {
+  const whole = concat([rows, bytes]);
+  return new MessageBatch(sourceOf(whole), rows.length, 0, rows.length / abi.ROW_SIZE);
+}
+
+/** Records that are not in the arena, walked by the slow way. */
+export const walkedBatch = (bytes: Uint8Array, checkCrc: boolean): MessageBatch =>
+  batchOf(bytes, walkRecords(bytes, checkCrc));
+
+const sourceOf = (bytes: Uint8Array): Source => ({
+  bytes,
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+});
+
+/** The first `count` rows of the core's table and the bytes of a frame's body that they are about, copied out, once. */
+export function ownBatch(
+  core: Core,
+  frame: Frame,
+  from: number,
+  to: number,
+  count: number,
+  slabs: Slabs,
+): MessageBatch {
+  const rowsLength = count * abi.ROW_SIZE;
+  const at = slabs.take(rowsLength + to - from), slab = slabs.last;
+  core.copyRows(count, slab.bytes, at);
+  slab.bytes.set(frame.source.subarray(frame.bodyPtr + from, frame.bodyPtr + to), at + rowsLength);
+  return new MessageBatch(slab, at + rowsLength - from, at, count);
+}
+
+/** The same, copied within the arena. Undefined when that has no room. */
+export function leaseBatch(
+  core: Core,
+  frame: Frame,
+  from: number,
+  to: number,
+  count: number,
+  lease: Lease,
+): MessageBatch | undefined {
+  const block = core.lease(frame, from, to, count);
+  if (block === 0) return undefined;
+  lease.hold(block);
+  return new MessageBatch(core.arena, block + count * abi.ROW_SIZE - from, block, count, lease);
+}
+
+/** With slabs of one MiB from the start, every batch would meet fresh pages: that is slower. */
+const SLAB_FIRST = 262_144;
+const SLAB_LAST = 1_048_576;
+/** A batch gets at most this part of a slab; a larger one has an array of its own. */
+const SLAB_PARTS = 4;
+
+/** JavaScript memory that consecutive batches share: a buffer for each of them would be slower. */
+export class Slabs {
+  /** The slab of the last `take`. */
+  last: Source = sourceOf(new Uint8Array(0));
+  #shared: Source = this.last;
+  #used = 0;
+  #size = SLAB_FIRST;
+
+  /** Finds room for so many bytes in `last`, and returns where. */
+  take(length: number): number {
+    if (length > SLAB_LAST / SLAB_PARTS) {
+      this.last = sourceOf(new Uint8Array(length));
+      return 0;
+    }
+    while (length > this.#size / SLAB_PARTS) this.#size *= 2;
+    if (this.#used + length > this.#shared.bytes.length) {
+      this.#shared = sourceOf(new Uint8Array(this.#size));
+      this.#used = 0;
+    }
+    this.last = this.#shared;
+    const at = this.#used;
+    this.#used += (length + 7) & ~7;
+    return at;
+  }
+}

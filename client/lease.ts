@@ -25,9 +25,9 @@ export class Lease {
     this.#blocks.push(block);
   }
 
-  /** One more message reads from the blocks. */
-  add(): void {
-    this.#messages++;
+  /** So many more messages read from the blocks. */
+  add(messages: number): void {
+    this.#messages += messages;
   }
 
   /** All messages have been added: from now on the last one that is settled ends the lease. */

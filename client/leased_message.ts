@@ -1,6 +1,4 @@
-import type { MessageBatch } from "./message_batch.ts";
-import type { MessageQueue } from "./message.ts";
-import { PulledMessage, type Reading } from "./pulled_message.ts";
+import { PulledMessage } from "./pulled_message.ts";
 
 /** The fields that read from the batch. What is made of properties and body stays readable as these do. */
 const FIELDS = [
@@ -21,18 +19,15 @@ const FIELDS = [
   "storedBodyLength",
 ] as const;
 
+/** Where the raw body is kept, behind the fields. */
+const RAW_BODY = FIELDS.length;
+
 /** A message whose bytes lie in a lease. What has been read of it stays readable when it is settled. */
 export class LeasedMessage<T> extends PulledMessage<T> {
-  /** By the field's place in FIELDS. */
+  /** By the field's place in FIELDS; most messages keep none. */
   #kept: unknown[] | undefined;
   /** Apart: nearly everybody reads them. */
   #tags: string | undefined;
-  #rawBody: Uint8Array | undefined;
-
-  constructor(batch: MessageBatch, row: number, queue: MessageQueue, reading: Reading<T>) {
-    super(batch, row, queue, reading);
-    batch.lease?.add();
-  }
 
   static {
     for (const [place, name] of FIELDS.entries()) {
@@ -52,8 +47,8 @@ export class LeasedMessage<T> extends PulledMessage<T> {
   }
 
   override rawBody(): Uint8Array {
-    this.#rawBody ??= super.rawBody();
-    return this.#rawBody.slice();
+    const kept = this.#kept ??= [];
+    return ((kept[RAW_BODY] ??= super.rawBody()) as Uint8Array).slice();
   }
 
   override failedLocally(): void {

@@ -102,11 +102,17 @@ export class Intake<T> {
     const from = core.rowPosition(0);
     const batch = lease && leaseBatch(core, frame, from, to, count, lease) ||
       ownBatch(core, frame, from, to, count, slabs);
+    let messages = 0;
     for (; row < count; row++) {
       const status = batch.status(row);
-      if (status === abi.ROW_OK) this.#queue.add(this.#message(batch, row));
-      else if (isNotable(status)) this.#reportBad(batch, row);
+      if (status === abi.ROW_OK) {
+        this.#queue.add(this.#message(batch, row));
+        messages++;
+      } else if (isNotable(status)) {
+        this.#reportBad(batch, row);
+      }
     }
+    batch.lease?.add(messages);
   }
 
   #takeRows(batch: MessageBatch): Offset | undefined {

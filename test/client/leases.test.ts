@@ -219,7 +219,8 @@ test("a lease ends once, when all of its messages are settled, or when it has no
   const lease = new Lease(core, () => ended++);
   lease.hold(core.allocateBlock(1));
   lease.hold(core.allocateBlock(100_000));
-  for (let i = 0; i < 3; i++) lease.add();
+  lease.add(1);
+  lease.add(2);
   lease.settled();
   lease.grant();
   lease.settled();

@@ -12,6 +12,7 @@ export {
   CoreError,
   type ErrorCode,
   FrameError,
+  HandlerError,
   InternalError,
   isRocketMQError,
   OverloadError,

@@ -27,7 +27,8 @@ export async function groupMembers(
 
 /**
  * This client's queues by the strategy AVG. Every member sorts the same way and so comes to the same shares; one that the
- * broker does not list yet gets none.
+ * broker does not list yet gets none. A member that it lists twice, once for each of two connections, counts twice, as with
+ * all other members.
  */
 export function allocateAveragely(
   instance: Instance,
@@ -35,7 +36,7 @@ export function allocateAveragely(
   queues: readonly MessageQueue[],
   members: readonly string[],
 ): readonly MessageQueue[] {
-  const ids = [...new Set(members)].sort(compare);
+  const ids = [...members].sort(compare);
   if (queues.length === 0 || !ids.includes(instance.clientId)) return [];
   const sorted = [...queues].sort((one, other) =>
     compare(one.topic, other.topic) || compare(one.brokerName, other.brokerName) || one.queueId - other.queueId

@@ -1,10 +1,11 @@
-import { ArgumentError, UnsupportedError } from "../errors.ts";
-import { reasonOf } from "../events.ts";
+import { ArgumentError, HandlerError, isRocketMQError, type RocketMQError, UnsupportedError } from "../errors.ts";
 import type { Instance } from "../instance.ts";
+import type { MessageQueue } from "../message.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { PulledMessage } from "../pulled_message.ts";
-import type { ConsumeContext, MessageListener } from "./listener.ts";
 import { DELAY_LEVEL_MAX } from "../protocol/property_names.ts";
+import { isThenable, reasonOf, show } from "../show.ts";
+import type { ConsumeContext, MessageListener } from "./listener.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
 import { nameOf } from "./queue_broker.ts";
@@ -24,6 +25,7 @@ export class ConsumeConcurrently<T> {
   #concurrency: number;
   #running = 0;
   #isStopped = false;
+  readonly #isPaused: (queue: MessageQueue) => boolean;
   readonly #shutdown: Shutdown;
   /** Of the handler that is on the stack. */
   #current: Context | undefined;
@@ -35,11 +37,13 @@ export class ConsumeConcurrently<T> {
     instance: Instance,
     options: ResolvedPushConsumerOptions<T>,
     store: BrokerOffsetStore,
+    isPaused: (queue: MessageQueue) => boolean,
     shutdown: Shutdown,
   ) {
     this.#instance = instance;
     this.#options = options;
     this.#store = store;
+    this.#isPaused = isPaused;
     this.#shutdown = shutdown;
     this.#concurrency = options.concurrency;
   }
@@ -61,7 +65,7 @@ export class ConsumeConcurrently<T> {
     this.#dispatch();
   }
 
-  /** Messages of a queue wait. */
+  /** Messages of a queue wait, or what waited in it may be handled again. */
   arrived(queue: ProcessQueue<T>): void {
     if (!this.#ready.includes(queue)) this.#ready.push(queue);
     this.#dispatch();
@@ -92,6 +96,8 @@ export class ConsumeConcurrently<T> {
     while (listener && !this.#isStopped && this.#running < this.#concurrency) {
       const queue = this.#ready.shift();
       if (!queue) return;
+      // Whoever resumes it says that it has messages.
+      if (this.#isPaused(queue.queue)) continue;
       const message = queue.take();
       if (!message) continue;
       if (queue.hasPending) this.#ready.push(queue);
@@ -110,15 +116,15 @@ export class ConsumeConcurrently<T> {
       const preparing = message.prepare();
       if (preparing) work = preparing.then(() => this.#call(listener, message, context));
       else work = this.#call(listener, message, context);
+      if (isThenable(work)) work = Promise.resolve(work);
     } catch (error) {
-      this.#ended(queue, message, context, error ?? new Error("The handler threw nothing"));
+      this.#ended(queue, message, context, { error });
       return;
     }
-    if (isThenable(work)) {
+    if (work instanceof Promise) {
       work.then(
         (status) => this.#ended(queue, message, context, undefined, status),
-        (error: unknown) =>
-          this.#ended(queue, message, context, error ?? new Error("The handler rejected with nothing")),
+        (error: unknown) => this.#ended(queue, message, context, { error }),
       );
     } else {
       // A synchronous handler ends in a later turn: a thousand of them must not nest.
@@ -136,19 +142,20 @@ export class ConsumeConcurrently<T> {
     }
   }
 
-  #ended(queue: ProcessQueue<T>, message: PulledMessage<T>, context: Context, error: unknown, status?: unknown): void {
-    const failure = error ?? nonsense(status);
-    if (failure === undefined && status !== "RECONSUME_LATER") {
+  /** Whatever the handler did, it has left when this is over, or when its message has been given back. */
+  #ended(
+    queue: ProcessQueue<T>,
+    message: PulledMessage<T>,
+    context: Context,
+    thrown: Thrown | undefined,
+    status?: unknown,
+  ): void {
+    if (!thrown && (status === undefined || status === "CONSUME_SUCCESS")) {
       this.#done(queue, message);
-      this.#left(context);
-      return;
+      return this.#left(context);
     }
-    if (failure !== undefined) {
-      this.#instance.log("warn", "A handler failed", {
-        queue: nameOf(queue.queue),
-        msgId: message.msgId,
-        error: reasonOf(failure),
-      });
+    if (thrown || status !== "RECONSUME_LATER") {
+      this.#instance.report(handlerError(`message ${message.msgId} of queue ${nameOf(queue.queue)}`, thrown, status));
     }
     void this.#giveBack(queue, message, context);
   }
@@ -166,8 +173,9 @@ export class ConsumeConcurrently<T> {
       }
     } catch (error) {
       if (!queue.isDropped) this.#again(queue, message, error);
+    } finally {
+      this.#left(context);
     }
-    this.#left(context);
   }
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
@@ -182,8 +190,12 @@ export class ConsumeConcurrently<T> {
   }
 
   #done(queue: ProcessQueue<T>, message: PulledMessage<T>): void {
-    const offset = queue.remove(Number(message.queueOffset));
-    if (offset >= 0) this.#store.update(queue.queue, offset, true);
+    try {
+      const offset = queue.remove(Number(message.queueOffset));
+      if (offset >= 0) this.#store.update(queue.queue, offset, true);
+    } catch (error) {
+      this.#instance.report(error);
+    }
   }
 
   #left(context: Context): void {
@@ -225,13 +237,19 @@ class Context implements ConsumeContext {
   }
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  value !== null && typeof value === "object" && typeof (value as { then?: unknown }).then === "function";
-
 const isDelayLevel = (level: number): boolean => Number.isInteger(level) && level >= -1 && level <= DELAY_LEVEL_MAX;
 
-/** What a handler returned that means nothing: it has failed. */
-function nonsense(status: unknown): Error | undefined {
-  if (status === undefined || status === "CONSUME_SUCCESS" || status === "RECONSUME_LATER") return undefined;
-  return new ArgumentError(`A handler returned ${JSON.stringify(status) ?? String(status)}, which is not a status`);
+/** What a handler threw, which may be nothing at all. */
+interface Thrown {
+  readonly error: unknown;
+}
+
+/** The body could not be read: such an error says all by itself. */
+const BODY_ERRORS: readonly string[] = ["ROCKETMQ_CODEC", "ROCKETMQ_FRAME"];
+
+function handlerError(what: string, thrown: Thrown | undefined, status: unknown): RocketMQError {
+  if (!thrown) return new ArgumentError(`The handler of ${what} returned ${show(status)}, which is not a status`);
+  const { error } = thrown;
+  if (isRocketMQError(error) && BODY_ERRORS.includes(error.code)) return error;
+  return new HandlerError(`The handler of ${what} failed: ${reasonOf(error)}`, { cause: error });
 }

@@ -114,7 +114,7 @@ export class ConsumeConcurrently<T> {
     });
     try {
       const preparing = message.prepare();
-      if (preparing) work = preparing.then(() => this.#call(listener, message, context));
+      if (preparing) work = preparing.then(() => this.#callUnlessPaused(listener, queue, message, context));
       else work = this.#call(listener, message, context);
       if (isThenable(work)) work = Promise.resolve(work);
     } catch (error) {
@@ -130,6 +130,16 @@ export class ConsumeConcurrently<T> {
       // A synchronous handler ends in a later turn: a thousand of them must not nest.
       this.#instance.host.defer(() => this.#ended(queue, message, context, undefined, work));
     }
+  }
+
+  /** A pause that came while the body was inflated holds this message back too. */
+  #callUnlessPaused(
+    listener: MessageListener<T>,
+    queue: ProcessQueue<T>,
+    message: PulledMessage<T>,
+    context: Context,
+  ): unknown {
+    return this.#isPaused(queue.queue) ? HELD_BACK : this.#call(listener, message, context);
   }
 
   #call(listener: MessageListener<T>, message: PulledMessage<T>, context: Context): unknown {
@@ -152,6 +162,10 @@ export class ConsumeConcurrently<T> {
   ): void {
     if (!thrown && (status === undefined || status === "CONSUME_SUCCESS")) {
       this.#done(queue, message);
+      return this.#left(context);
+    }
+    if (status === HELD_BACK) {
+      if (!queue.isDropped) queue.putBack(message);
       return this.#left(context);
     }
     if (thrown || status !== "RECONSUME_LATER") {
@@ -238,6 +252,9 @@ class Context implements ConsumeContext {
 }
 
 const isDelayLevel = (level: number): boolean => Number.isInteger(level) && level >= -1 && level <= DELAY_LEVEL_MAX;
+
+/** In the place of a status: no handler has been called. */
+const HELD_BACK = Symbol();
 
 /** What a handler threw, which may be nothing at all. */
 interface Thrown {

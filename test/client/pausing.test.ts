@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ArgumentError } from "../../client/errors.ts";
+import type { Instance } from "../../client/instance.ts";
 import type { MessageQueue } from "../../client/message.ts";
 import { concat } from "../support/frames.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
@@ -146,6 +147,31 @@ describe("pause and resume", () => {
       member.resume([queue(1)]);
       await sim.run(() => seen.length === 2);
       expect(seen[1]!.body).toBe("1");
+    }),
+  );
+
+  test(
+    "a message whose body is still being inflated is held back too",
+    inCluster(async ({ sim, consumer, producer }) => {
+      // It stays large when it is compressed.
+      const body = Array.from({ length: 25_000 }, () => sim.random.next().toString(36)).join("");
+      const member = consumer();
+      const seen = collect(member);
+      await sim.run(member.start());
+      await sim.run(500);
+      const { host } = (member as unknown as { instance: Instance }).instance;
+      const inflate = host.inflate.bind(host);
+      let inflating = 0;
+      host.inflate = (...args) => {
+        if (inflating++ === 0) member.pause();
+        return inflate(...args);
+      };
+      await sim.run(producer().send({ topic: TOPIC, body }));
+      await sim.run(30_000);
+      expect([inflating, seen.length]).toEqual([1, 0]);
+      member.resume();
+      await sim.run(() => seen.length === 1);
+      expect(seen[0]!.body).toBe(body);
     }),
   );
 

@@ -1,3 +1,5 @@
+import { show } from "./show.ts";
+
 /** Turns a typed value into a body and back. */
 export interface Codec<T> {
   encode(value: T, topic: string): Uint8Array;
@@ -33,9 +35,12 @@ export const canBorrow = (codec: object): boolean => borrowers.has(codec);
 /** Bodies as they are. */
 export const bytes: Codec<Uint8Array> = { encode: (value) => value, decode: (body) => body };
 
-/** UTF-8 text; a body that is not UTF-8 is a `CodecError`. */
+/** UTF-8 text; a value that is no string and a body that is not UTF-8 are a `CodecError`. */
 export const text: Codec<string> = {
-  encode: (value) => encoder.encode(value),
+  encode(value) {
+    if (typeof value !== "string") throw new TypeError(`The value must be a string, got ${show(value)}`);
+    return encoder.encode(value);
+  },
   decode: textOf,
 };
 borrowers.add(text);

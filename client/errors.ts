@@ -1,3 +1,5 @@
+import { jsonOf, show } from "./show.ts";
+
 /** Stable: programs compare it. */
 export type ErrorCode =
   | "ROCKETMQ_ARGUMENT"
@@ -10,6 +12,7 @@ export type ErrorCode =
   | "ROCKETMQ_FRAME"
   | "ROCKETMQ_OVERLOAD"
   | "ROCKETMQ_CODEC"
+  | "ROCKETMQ_HANDLER"
   | "ROCKETMQ_UNSUPPORTED"
   | "ROCKETMQ_CORE"
   | "ROCKETMQ_INTERNAL";
@@ -60,7 +63,7 @@ function causeToJSON(cause: unknown): unknown {
     return { name: cause.name, message: cause.message, errors: cause.errors.map(causeToJSON) };
   }
   if (cause instanceof Error) return { name: cause.name, message: cause.message };
-  return cause;
+  return jsonOf(cause) === undefined && cause !== undefined ? show(cause) : cause;
 }
 
 /** True for errors of any copy of this library. */
@@ -124,19 +127,27 @@ export class BrokerError extends RocketMQError {
   readonly retryable: boolean;
   readonly responseCode: number;
   readonly remark: string;
+  /** Of the queue the request was about, if it was about one. */
+  readonly brokerName?: string;
 
   constructor(
     message: string,
-    { responseCode, remark, ...detail }: ErrorDetail & { responseCode: number; remark: string },
+    { responseCode, remark, brokerName, ...detail }: ErrorDetail & {
+      responseCode: number;
+      remark: string;
+      brokerName?: string;
+    },
   ) {
     super(message, detail);
+    if (brokerName !== undefined) this.brokerName = brokerName;
     this.responseCode = responseCode;
     this.remark = remark;
     this.retryable = RETRY_RESPONSE_CODES.includes(responseCode);
   }
 
   override toJSON(): Record<string, unknown> {
-    return { ...super.toJSON(), responseCode: this.responseCode, remark: this.remark };
+    const { responseCode, remark, brokerName } = this;
+    return { ...super.toJSON(), responseCode, remark, ...(brokerName === undefined ? {} : { brokerName }) };
   }
 }
 
@@ -150,6 +161,12 @@ export class FrameError extends RocketMQError {
 export class OverloadError extends RocketMQError {
   readonly code = "ROCKETMQ_OVERLOAD";
   readonly retryable = true;
+}
+
+/** The user's handler failed; what it threw is the `cause`. */
+export class HandlerError extends RocketMQError {
+  readonly code = "ROCKETMQ_HANDLER";
+  readonly retryable = false;
 }
 
 /** The user's codec threw; its error is the `cause`. */

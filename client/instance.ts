@@ -2,12 +2,14 @@ import { Core } from "./core.ts";
 import {
   BrokerError,
   ClosedError,
+  type CoreError,
+  HandlerError,
   InternalError,
   isRocketMQError,
   type RocketMQError,
   TimeoutError,
 } from "./errors.ts";
-import { type ClientEvents, reasonOf } from "./events.ts";
+import type { ClientEvents } from "./events.ts";
 import type { Host, Timer } from "./host.ts";
 import type { ResolvedClientOptions } from "./options.ts";
 import { RequestCode, ResponseCode } from "./protocol/codes.ts";
@@ -23,6 +25,7 @@ import { Remoting } from "./remoting/remoting.ts";
 import { Routes } from "./route/routes.ts";
 import { MASTER_ID, type TopicRoute } from "./route/topic_route.ts";
 import { SharedAttempt } from "./shared_attempt.ts";
+import { callUser, reasonOf } from "./show.ts";
 import { Signals } from "./signals.ts";
 
 /** A producer or a consumer, as its instance sees it. */
@@ -63,6 +66,8 @@ export class Instance {
   readonly #starting: SharedAttempt<void>;
   #started = false;
   #closing: Promise<void> | undefined;
+  #isBroken = false;
+  readonly #whenBroken = new Set<(failure: CoreError) => void>();
 
   constructor(host: Host, options: ResolvedClientOptions) {
     this.host = host;
@@ -186,21 +191,61 @@ export class Instance {
     return own;
   }
 
-  /** A failure that has no caller. */
+  /** A failure that has no caller. Never throws. After the core broke down only that is told, once. */
   report(error: unknown): void {
+    const { failure } = this.core;
+    if (failure) return this.#brokeDown(failure);
     if (this.isClosed && isRocketMQError(error) && error.code === "ROCKETMQ_CLOSED") return;
-    const known = isRocketMQError(error) ? error : new InternalError(reasonOf(error), { cause: error });
-    this.log("warn", known.message, { code: known.code });
-    try {
-      this.options.onError?.(known);
-    } catch (thrown) {
-      this.log("error", "onError threw", { error: reasonOf(thrown) });
-    }
-    this.#tell("error", known);
+    this.#reportKnown(isRocketMQError(error) ? error : new InternalError(reasonOf(error), { cause: error }));
   }
 
+  #reportKnown(error: RocketMQError): void {
+    this.log("warn", error.message, { code: error.code, err: error });
+    this.#tellOnError(error);
+    this.#tell("error", error);
+  }
+
+  /** Something the user gave us for being told has failed: that is not told to itself again. */
+  listenerFailed(what: string, cause: unknown): void {
+    const error = new HandlerError(`${what} failed: ${reasonOf(cause)}`, { cause });
+    this.log("error", error.message, { code: error.code, err: error });
+    this.#tellOnError(error);
+  }
+
+  #tellOnError(error: RocketMQError, failed = this.#onErrorFailed): void {
+    const { onError } = this.options;
+    if (onError) callUser(() => onError(error), failed);
+  }
+
+  readonly #onErrorFailed = (cause: unknown): void =>
+    this.log("error", `onError failed: ${reasonOf(cause)}`, { err: cause });
+
+  /** Never throws. */
   log(level: "debug" | "info" | "warn" | "error", message: string, fields: object = {}): void {
-    this.options.logger?.[level](fields, message);
+    const { logger } = this.options;
+    if (logger) callUser(() => logger[level](fields, message), (cause) => this.#loggerFailed(level, cause));
+  }
+
+  #loggerFailed(level: string, cause: unknown): void {
+    const nobodyIsLeftToTell = (): void => {};
+    this.#tellOnError(new HandlerError(`logger.${level} failed: ${reasonOf(cause)}`, { cause }), nobodyIsLeftToTell);
+  }
+
+  /** Runs `task` when the core has broken down; every member ends then. Returns what takes it back. */
+  whenBroken(task: (failure: CoreError) => void): () => void {
+    this.#whenBroken.add(task);
+    return () => void this.#whenBroken.delete(task);
+  }
+
+  #brokeDown(failure: CoreError): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#reportKnown(failure);
+    // In a turn of their own: the calls in flight still fail with what happened.
+    this.host.defer(() => {
+      for (const task of [...this.#whenBroken]) task(failure);
+      void this.close();
+    });
   }
 
   /** Tells every known broker who we are, all at once. A slave is told by consumers alone. */
@@ -319,7 +364,7 @@ export function brokerError(
   what: string,
   response: Pick<Response, "code" | "remark">,
   addr: string,
-  topic?: string,
+  { topic, brokerName }: { readonly topic?: string; readonly brokerName?: string } = {},
 ): RocketMQError {
   const { code: responseCode, remark } = response;
   return new BrokerError(`${what}: ${remark || "no remark"} (code ${responseCode})`, {
@@ -327,5 +372,6 @@ export function brokerError(
     remark,
     addr,
     ...(topic === undefined ? {} : { topic }),
+    ...(brokerName === undefined ? {} : { brokerName }),
   });
 }

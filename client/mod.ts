@@ -13,6 +13,7 @@ export {
   CoreError,
   type ErrorCode,
   FrameError,
+  HandlerError,
   InternalError,
   isRocketMQError,
   OverloadError,

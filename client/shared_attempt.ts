@@ -1,5 +1,6 @@
 import type { RocketMQError } from "./errors.ts";
 import type { Clock } from "./host.ts";
+import { TIMER_MAX } from "./limit.ts";
 import type { Signals } from "./signals.ts";
 
 type Work<T> = (timeout: number, signal: AbortSignal | undefined) => Promise<T>;
@@ -42,7 +43,10 @@ export class SharedAttempt<T> {
     return this.#running !== undefined;
   }
 
-  /** `timeout` in ms. Rejects with what the attempt failed with, with `late`'s error, or with `signal.reason`. */
+  /**
+   * `timeout` in ms; Infinity leaves it to the attempt itself. Rejects with what the attempt failed with, with `late`'s error,
+   * or with `signal.reason`.
+   */
   async join(timeout: number, signal: AbortSignal | undefined): Promise<T> {
     const deadline = this.#clock.monotonic() + timeout;
     while (true) {
@@ -97,7 +101,7 @@ export class SharedAttempt<T> {
       };
       // An attempt that ends at about the same time says why; the clock does not.
       const patience = Math.abs(now + timeout - deadline) < SAME ? timeout + 2 * SAME : timeout;
-      const timer = this.#clock.setTimer(Math.max(0, patience), () => end());
+      const timer = this.#clock.setTimer(Math.max(0, Math.min(patience, TIMER_MAX)), () => end());
       const forget = signal && this.#signals.listen(signal, () => end());
       void ended.then(end);
     });

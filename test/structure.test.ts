@@ -28,7 +28,7 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Layers of `client/`, lowest first. A file uses its own folder and the layers below. */
 const layers: readonly RegExp[] = [
-  /^client\/(host|errors|core|option_names|message|body_codec|shared_attempt|signals)\.ts$/,
+  /^client\/(host|errors|core|option_names|message|body_codec|shared_attempt|signals|limit|show)\.ts$/,
   own("client/protocol"),
   own("client/remoting"),
   /^client\/(options|events|allocate|lease|message_batch|pulled_message|leased_message|inner_messages)\.ts$/,

@@ -1,11 +1,12 @@
 import type { Offset } from "../core.ts";
-import { ArgumentError, UnsupportedError } from "../errors.ts";
-import { reasonOf } from "../events.ts";
+import { ArgumentError, HandlerError, isRocketMQError, type RocketMQError, UnsupportedError } from "../errors.ts";
 import type { Instance } from "../instance.ts";
+import type { MessageQueue } from "../message.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { PulledMessage } from "../pulled_message.ts";
-import type { ConsumeContext, MessageListener } from "./listener.ts";
 import { DELAY_LEVEL_MAX } from "../protocol/property_names.ts";
+import { isThenable, reasonOf, show } from "../show.ts";
+import type { ConsumeContext, MessageListener } from "./listener.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
 import { nameOf } from "./queue_broker.ts";
@@ -27,6 +28,7 @@ export class ConsumeConcurrently<T> {
   /** Synchronous handlers that have returned in this turn. */
   #ending: Call<T>[] = [];
   #isStopped = false;
+  readonly #isPaused: (queue: MessageQueue) => boolean;
   readonly #shutdown: Shutdown;
   /** Of the handler that is on the stack. */
   #current: Call<T> | undefined;
@@ -38,11 +40,13 @@ export class ConsumeConcurrently<T> {
     instance: Instance,
     options: ResolvedPushConsumerOptions<T>,
     store: BrokerOffsetStore,
+    isPaused: (queue: MessageQueue) => boolean,
     shutdown: Shutdown,
   ) {
     this.#instance = instance;
     this.#options = options;
     this.#store = store;
+    this.#isPaused = isPaused;
     this.#shutdown = shutdown;
     this.#concurrency = options.concurrency;
   }
@@ -64,7 +68,7 @@ export class ConsumeConcurrently<T> {
     this.#dispatch();
   }
 
-  /** Messages of a queue wait. */
+  /** Messages of a queue wait, or what waited in it may be handled again. */
   arrived(queue: ProcessQueue<T>): void {
     if (!this.#ready.includes(queue)) this.#ready.push(queue);
     this.#dispatch();
@@ -95,6 +99,8 @@ export class ConsumeConcurrently<T> {
     while (listener && !this.#isStopped && this.#running < this.#concurrency) {
       const queue = this.#ready.shift();
       if (!queue) return;
+      // Whoever resumes it says that it has messages.
+      if (this.#isPaused(queue.queue)) continue;
       const message = queue.take();
       if (!message) continue;
       if (queue.hasPending) this.#ready.push(queue);
@@ -108,16 +114,17 @@ export class ConsumeConcurrently<T> {
     const call = new Call(queue, message, this.#shutDownFrom);
     try {
       const preparing = message.prepare();
-      if (preparing) work = preparing.then(() => this.#call(listener, call));
+      if (preparing) work = preparing.then(() => this.#callUnlessPaused(listener, call));
       else work = this.#call(listener, call);
+      if (isThenable(work)) work = Promise.resolve(work);
     } catch (error) {
-      this.#ended(call, error ?? new Error("The handler threw nothing"));
+      this.#ended(call, { error });
       return;
     }
-    if (isThenable(work)) {
+    if (work instanceof Promise) {
       work.then(
         (status) => this.#ended(call, undefined, status),
-        (error: unknown) => this.#ended(call, error ?? new Error("The handler rejected with nothing")),
+        (error: unknown) => this.#ended(call, { error }),
       );
     } else {
       // A synchronous handler ends in a later turn: a thousand of them must not nest.
@@ -133,7 +140,7 @@ export class ConsumeConcurrently<T> {
     for (const { processQueue, message, status } of ending) {
       if (isSuccess(status) && processQueue.finish(message.offset)) touched.push(processQueue);
     }
-    for (const queue of touched) this.#commit(queue, queue.removeFinished());
+    for (const queue of touched) this.#remove(queue, () => queue.removeFinished());
     for (const call of ending) {
       if (isSuccess(call.status)) this.#settled(call);
       else this.#ended(call, undefined, call.status);
@@ -145,6 +152,11 @@ export class ConsumeConcurrently<T> {
     return this.#shutdown(options);
   };
 
+  /** A pause that came while the body was inflated holds this message back too. */
+  #callUnlessPaused(listener: MessageListener<T>, call: Call<T>): unknown {
+    return this.#isPaused(call.queue) ? HELD_BACK : this.#call(listener, call);
+  }
+
   #call(listener: MessageListener<T>, call: Call<T>): unknown {
     const before = this.#current;
     this.#current = call;
@@ -155,15 +167,14 @@ export class ConsumeConcurrently<T> {
     }
   }
 
-  #ended(call: Call<T>, error: unknown, status?: unknown): void {
-    const failure = error ?? nonsense(status), { processQueue: queue, message } = call;
-    if (failure === undefined && isSuccess(status)) return this.#done(call);
-    if (failure !== undefined) {
-      this.#instance.log("warn", "A handler failed", {
-        queue: nameOf(queue.queue),
-        msgId: message.msgId,
-        error: reasonOf(failure),
-      });
+  /** Whatever the handler did, it has left when this is over, or when its message has been given back. */
+  #ended(call: Call<T>, thrown: Thrown | undefined, status?: unknown): void {
+    const { processQueue, message } = call;
+    if (!thrown && isSuccess(status)) return this.#done(call);
+    if (status === HELD_BACK) return this.#heldBack(call);
+    if (thrown || status !== "RECONSUME_LATER") {
+      const what = `message ${message.msgId} of queue ${nameOf(processQueue.queue)}`;
+      this.#instance.report(handlerError(what, thrown, status));
     }
     void this.#giveBack(call);
   }
@@ -202,12 +213,24 @@ export class ConsumeConcurrently<T> {
 
   #done(call: Call<T>): void {
     const { processQueue, message } = call;
-    this.#commit(processQueue, processQueue.remove([message.offset]));
+    this.#remove(processQueue, () => processQueue.remove([message.offset]));
     this.#settled(call);
   }
 
-  #commit(queue: ProcessQueue<T>, offset: Offset): void {
-    if (offset >= 0) this.#store.update(queue.queue, offset, true);
+  #heldBack(call: Call<T>): void {
+    if (call.processQueue.isDropped) return this.#settled(call);
+    call.processQueue.putBack(call.message);
+    this.#left(call);
+  }
+
+  /** Even if the core cannot do that any more, the handlers have ended. */
+  #remove(queue: ProcessQueue<T>, remove: () => Offset): void {
+    try {
+      const offset = remove();
+      if (offset >= 0) this.#store.update(queue.queue, offset, true);
+    } catch (error) {
+      this.#instance.report(error);
+    }
   }
 
   #settled(call: Call<T>): void {
@@ -268,15 +291,24 @@ class Call<T> implements ConsumeContext {
   }
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  value !== null && typeof value === "object" && typeof (value as { then?: unknown }).then === "function";
-
 const isDelayLevel = (level: number): boolean => Number.isInteger(level) && level >= -1 && level <= DELAY_LEVEL_MAX;
 
 const isSuccess = (status: unknown): boolean => status === undefined || status === "CONSUME_SUCCESS";
 
-/** What a handler returned that means nothing: it has failed. */
-function nonsense(status: unknown): Error | undefined {
-  if (isSuccess(status) || status === "RECONSUME_LATER") return undefined;
-  return new ArgumentError(`A handler returned ${JSON.stringify(status) ?? String(status)}, which is not a status`);
+/** In the place of a status: no handler has been called. */
+const HELD_BACK = Symbol();
+
+/** What a handler threw, which may be nothing at all. */
+interface Thrown {
+  readonly error: unknown;
+}
+
+/** The body could not be read: such an error says all by itself. */
+const BODY_ERRORS: readonly string[] = ["ROCKETMQ_CODEC", "ROCKETMQ_FRAME"];
+
+function handlerError(what: string, thrown: Thrown | undefined, status: unknown): RocketMQError {
+  if (!thrown) return new ArgumentError(`The handler of ${what} returned ${show(status)}, which is not a status`);
+  const { error } = thrown;
+  if (isRocketMQError(error) && BODY_ERRORS.includes(error.code)) return error;
+  return new HandlerError(`The handler of ${what} failed: ${reasonOf(error)}`, { cause: error });
 }

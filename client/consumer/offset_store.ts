@@ -37,7 +37,7 @@ export class BrokerOffsetStore {
     const response = await this.#instance.remoting.invoke(addr, request, { timeout: QUERY_TIMEOUT });
     if (response.code === ResponseCode.QUERY_NOT_FOUND) return undefined;
     if (response.code !== ResponseCode.SUCCESS) {
-      throw brokerError(`Cannot read the offset of queue ${nameOf(queue)}`, response, addr, queue.topic);
+      throw brokerError(`Cannot read the offset of queue ${nameOf(queue)}`, response, addr, queue);
     }
     const offset = Number(readOffset(response));
     if (offset < 0) return undefined;
@@ -102,7 +102,7 @@ export class BrokerOffsetStore {
         timeout: Math.max(1, Math.min(timeout, PERSIST_TIMEOUT)),
       });
       if (response.code !== ResponseCode.SUCCESS) {
-        throw brokerError(`Cannot commit offset ${offset} of queue ${nameOf(queue)}`, response, addr, queue.topic);
+        throw brokerError(`Cannot commit offset ${offset} of queue ${nameOf(queue)}`, response, addr, queue);
       }
       this.#persisted.set(queue, offset);
       this.#known.add(tableOf(queue));

@@ -16,7 +16,6 @@ export class ProcessQueue<T> {
   #head = 0;
   #finished: Offset[] = [];
   #dropped = false;
-  isPaused = false;
   /** Where the next pull starts. */
   nextOffset: number;
   /** Broker to ask: 0 is the master. */

@@ -4,6 +4,7 @@ import type { Timer } from "../host.ts";
 import { brokerError } from "../instance.ts";
 import { Lease } from "../lease.ts";
 import type { MessageBatch } from "../message_batch.ts";
+import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import { readHeader } from "../protocol/header.ts";
 import {
@@ -21,7 +22,7 @@ import type { Credits } from "./credits.ts";
 import { Intake, type IntakeContext } from "./intake.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
 import type { ProcessQueue } from "./process_queue.ts";
-import { nameOf } from "./queue_broker.ts";
+import { brokerMissing, nameOf } from "./queue_broker.ts";
 
 /** The broker may hold a pull so long, ms; then it answers that there is nothing. */
 const SUSPEND_TIMEOUT = 15_000;
@@ -30,16 +31,17 @@ const PULL_TIMEOUT = 30_000;
 const FLOW_CONTROL_PAUSE = 50;
 const ERROR_PAUSE = 1_000;
 const BROKER_BUSY_PAUSE = 20;
-const PAUSED_PAUSE = 1_000;
-/** A broker that does not hold pulls is not asked without pause. */
+/** After an answer that came at once and led nowhere, the next pull is not sent at once. */
 const EMPTY_PAUSE = 100;
+/** Between the pulls of an empty queue that must not wait at its broker, see `Credits`. */
+const SHORT_POLL_PAUSE = 1_000;
 
 /** What the pull loops of one consumer share. */
 export interface PullContext<T> extends IntakeContext<T> {
   readonly store: BrokerOffsetStore;
   readonly credits: Credits;
   subscription(topic: string): SubscriptionData | undefined;
-  readonly isPaused: boolean;
+  isPaused(queue: MessageQueue): boolean;
   /** Messages wait for handlers. */
   arrived(queue: ProcessQueue<T>): void;
   /** Pulling of this queue waits for handlers. */
@@ -57,7 +59,13 @@ export class PullLoop<T> {
   #program = 0;
   #timer: Timer | undefined;
   #isHeldBack = false;
+  #isAsleep = false;
+  #isWaitingForCredit = false;
+  /** Of the pull that is under way: when and for which offset it was sent, where to, and whether it may wait there. */
   #asked = 0;
+  #askedOffset = 0;
+  #addr = "";
+  #mayWait = false;
   readonly #ended = new AbortController();
   readonly #forget: () => void;
   /** What comes is not for us any more. */
@@ -73,13 +81,30 @@ export class PullLoop<T> {
   readonly pull = (): void => {
     this.#timer = undefined;
     if (this.#isOver) return;
-    const queue = this.#queue;
+    const { queue } = this.#queue;
     // Also a queue that waits has not been forgotten.
-    queue.lastPull = this.#context.instance.host.clock.monotonic();
-    if (this.#context.isPaused || queue.isPaused) return this.#later(PAUSED_PAUSE);
-    if (this.#mustWait()) return this.#later(FLOW_CONTROL_PAUSE);
+    this.#queue.lastPull = this.#context.instance.host.clock.monotonic();
+    this.#isAsleep = this.#context.isPaused(queue);
+    if (this.#isAsleep) return;
+    try {
+      if (this.#mustWait()) return this.#later(FLOW_CONTROL_PAUSE);
+    } catch (error) {
+      return this.#failedWith(error);
+    }
+    this.#isWaitingForCredit = true;
     this.#context.credits.take(this.#send);
   };
+
+  /** Whether the next pull waits for somebody else: then it is not this loop that has stopped. */
+  get isWaiting(): boolean {
+    return this.#isAsleep || this.#isWaitingForCredit;
+  }
+
+  /** The queue is not paused any more. */
+  wake(): void {
+    if (this.#isAsleep) this.#again();
+    this.#isAsleep = false;
+  }
 
   #later(delay: number): void {
     if (!this.#isOver) this.#timer = this.#context.instance.host.clock.setTimer(delay, this.pull);
@@ -95,17 +120,26 @@ export class PullLoop<T> {
     return isFull;
   }
 
-  readonly #send = (): void => {
-    const queue = this.#queue, { instance } = this.#context;
+  readonly #send = (mayWait: boolean): void => {
+    const queue = this.#queue, { instance, credits } = this.#context;
     const { topic } = queue.queue;
-    const subscription = this.#context.subscription(topic);
-    const addr = instance.routes.brokerAddr(topic, queue.queue.brokerName, queue.brokerId, true);
-    if (this.#isOver || !subscription || addr === undefined) {
-      this.#context.credits.give();
-      return this.#later(ERROR_PAUSE);
+    this.#isWaitingForCredit = false;
+    this.#mayWait = mayWait;
+    // It may have waited for its credit a while.
+    if (this.#isOver || this.#context.isPaused(queue.queue)) {
+      credits.give(mayWait);
+      return this.pull();
     }
+    const subscription = this.#context.subscription(topic);
+    const addr = this.#brokerAddr();
+    if (!subscription || addr === undefined) {
+      credits.give(mayWait);
+      return subscription ? void this.#lookForBroker() : this.#later(ERROR_PAUSE);
+    }
+    this.#asked = queue.lastPull = instance.host.clock.monotonic();
+    this.#addr = addr;
+    this.#askedOffset = queue.nextOffset;
     if (!this.#intake?.isFor(subscription)) this.#intake = new Intake(this.#context, queue, subscription);
-    this.#asked = instance.host.clock.monotonic();
     try {
       instance.remoting.call(
         addr,
@@ -116,10 +150,26 @@ export class PullLoop<T> {
         this.#ended.signal,
       );
     } catch (error) {
-      this.#context.credits.give();
-      throw error;
+      credits.give(mayWait);
+      this.#failedWith(error);
     }
   };
+
+  #brokerAddr(): string | undefined {
+    const { queue: { topic, brokerName }, brokerId } = this.#queue;
+    return this.#context.instance.routes.brokerAddr(topic, brokerName, brokerId, true);
+  }
+
+  /** The route names the queue, but no address of its broker: perhaps a newer one does. */
+  async #lookForBroker(): Promise<void> {
+    try {
+      await this.#context.instance.routes.update(this.#queue.queue.topic);
+      if (this.#brokerAddr() !== undefined) return this.pull();
+      this.#failedWith(brokerMissing(this.#queue.queue));
+    } catch (error) {
+      this.#failedWith(error);
+    }
+  }
 
   #outgoing(subscription: SubscriptionData): Outgoing {
     const queue = this.#queue, { options, instance } = this.#context;
@@ -133,7 +183,7 @@ export class PullLoop<T> {
     // the commit that was sent right after it: the last one before a shutdown.
     const fields: PullFields = {
       queueOffset: queue.nextOffset,
-      sysFlag: PULL_SUSPEND,
+      sysFlag: this.#mayWait ? PULL_SUSPEND : 0,
       commitOffset: 0,
       subVersion: subscription.subVersion,
     };
@@ -151,14 +201,15 @@ export class PullLoop<T> {
   readonly #settled = (frame: Frame): void => {
     const { instance, options, credits } = this.#context;
     const isLeased = options.leaseMessages && !this.#isOver;
-    const lease = isLeased ? new Lease(instance.core, () => credits.give()) : undefined;
+    const mayWait = this.#mayWait;
+    const lease = isLeased ? new Lease(instance.core, () => credits.give(mayWait)) : undefined;
     try {
       if (!this.#isOver) this.#answered(frame, lease);
     } catch (error) {
       this.#failedWith(error);
     } finally {
       if (lease) lease.grant();
-      else credits.give();
+      else credits.give(mayWait);
     }
   };
 
@@ -189,6 +240,7 @@ export class PullLoop<T> {
   /** What an answer brought has been taken in, up to `failed` if there was no room for all. */
   #found(nextBeginOffset: number, failed: Offset | undefined, code: number = ResponseCode.SUCCESS): void {
     const queue = this.#queue, { store, options, instance } = this.#context;
+    const isStuck = nextBeginOffset <= this.#askedOffset;
     queue.nextOffset = Math.max(queue.nextOffset, failed === undefined ? nextBeginOffset : Number(failed));
     // Everything below has been consumed, or was not for us.
     if (queue.state.count === 0) store.update(queue.queue, queue.nextOffset, true);
@@ -197,10 +249,9 @@ export class PullLoop<T> {
       const what = `Cannot take in all of queue ${nameOf(queue.queue)}: no room for offset ${failed}`;
       return this.#failedWith(new OverloadError(what, { topic: queue.queue.topic }));
     }
-    const isEmpty = code !== ResponseCode.SUCCESS;
-    const tooFast = isEmpty && instance.host.clock.monotonic() - this.#asked < EMPTY_PAUSE &&
-      code === ResponseCode.PULL_NOT_FOUND;
-    const pause = Math.max(options.pullInterval, tooFast ? EMPTY_PAUSE : 0);
+    const tooFast = isStuck && instance.host.clock.monotonic() - this.#asked < EMPTY_PAUSE;
+    const hasNothing = code === ResponseCode.PULL_NOT_FOUND && !this.#mayWait;
+    const pause = Math.max(options.pullInterval, hasNothing ? SHORT_POLL_PAUSE : tooFast ? EMPTY_PAUSE : 0);
     if (pause > 0) this.#later(pause);
     else this.#again();
   }
@@ -212,13 +263,12 @@ export class PullLoop<T> {
 
   #refused(frame: Frame): void {
     const { code, remark = "" } = readHeader(frame.headerBytes(), frame.serializeType);
-    this.#failedWith(
-      brokerError(`Cannot pull queue ${nameOf(this.#queue.queue)}`, { code, remark }, this.#queue.queue.brokerName),
-    );
+    const { queue } = this.#queue;
+    this.#failedWith(brokerError(`Cannot pull queue ${nameOf(queue)}`, { code, remark }, this.#addr, queue));
   }
 
   readonly #failed = (error: RocketMQError): void => {
-    this.#context.credits.give();
+    this.#context.credits.give(this.#mayWait);
     this.#failedWith(error);
   };
 

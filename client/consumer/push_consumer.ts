@@ -1,8 +1,9 @@
 import type { Client } from "../client.ts";
-import { ArgumentError, ClosedError, RouteError, UnsupportedError } from "../errors.ts";
-import type { ConsumerEvents } from "../events.ts";
+import { ClosedError, RouteError, TimeoutError, UnsupportedError } from "../errors.ts";
+import { CONSUMER_EVENTS, type ConsumerEvents } from "../events.ts";
 import type { Timer } from "../host.ts";
 import type { Instance } from "../instance.ts";
+import { orGiveUp } from "../limit.ts";
 import { Slabs } from "../message_batch.ts";
 import type { MessageQueue } from "../message.ts";
 import { type MessageSelector, type ResolvedPushConsumerOptions, tagExpression } from "../options.ts";
@@ -14,8 +15,9 @@ import { QueryingClient } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { ConsumeConcurrently } from "./consume_concurrently.ts";
 import { Credits } from "./credits.ts";
-import type { MessageListener } from "./listener.ts";
+import { checkListener, type MessageListener } from "./listener.ts";
 import { BrokerOffsetStore } from "./offset_store.ts";
+import { PausedQueues } from "./paused_queues.ts";
 import { ProcessQueue } from "./process_queue.ts";
 import { type PullContext, PullLoop } from "./pull_loop.ts";
 import { allocate, groupMembers } from "./rebalance.ts";
@@ -27,10 +29,19 @@ export interface PushConsumer<T = Uint8Array> extends Client<ConsumerEvents> {
   concurrency: number;
   subscribe(topic: string, selector?: MessageSelector): Promise<void>;
   unsubscribe(topic: string): Promise<void>;
-  /** Rejects if the start fails, otherwise settles after `shutdown()`. `start()` settles after the first rebalance. */
+  /**
+   * Rejects if the start fails, or with the `CoreError` when the core breaks down; otherwise settles after `shutdown()`, also
+   * when that is called during the start. `start()` settles after the first rebalance.
+   */
   run(listener: MessageListener<T>): Promise<void>;
-  /** No queues named: all. */
+  /**
+   * Starts no further handler for messages of these queues until they are resumed; no queues named: all, those that come
+   * later too. What has been pulled, or comes from a pull that waits at its broker, stays here meanwhile. Handlers that run
+   * go on. A queue stays paused when it is given up and taken again. Any object with the queue's topic, broker name and id
+   * will do.
+   */
   pause(queues?: Iterable<MessageQueue>): void;
+  /** After a `pause()` of all, `resume(queues)` resumes these alone. */
   resume(queues?: Iterable<MessageQueue>): void;
   assignment(): readonly MessageQueue[];
 }
@@ -53,26 +64,35 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   readonly #loops = new WeakMap<ProcessQueue<T>, PullLoop<T>>();
   /** Topics whose new subscription the brokers have not heard of yet: they are not pulled. */
   readonly #unannounced = new Set<string>();
+  readonly #paused: PausedQueues;
+  /** Queues that were given up, until their offsets are committed. */
+  readonly #givingUp = new Map<MessageQueue, Promise<void>>();
   #listener: MessageListener<T> | undefined;
-  #isPaused = false;
   #isActive = false;
+  /** What a start that failed had done is being undone. */
+  #undoing: Promise<void> | undefined;
+  /** Of the newest subscription. */
+  #subVersion = 0;
   #rebalancing: Promise<void> | undefined;
   #rebalanceAgain = false;
   /** The next run of rebalancing, and when it is due. */
   #timer: Timer | undefined;
   #due = 0;
+  #persisting: Timer | undefined;
   #ended: (() => void)[] = [];
 
   constructor(instance: Instance, ownsInstance: boolean, options: ResolvedPushConsumerOptions<T>) {
-    super(instance, ownsInstance);
+    super(instance, ownsInstance, CONSUMER_EVENTS);
     this.options = options;
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
     this.reading = readingWith(instance, options.codec);
+    this.#paused = new PausedQueues(instance.routes.queueNames);
     this.#consuming = new ConsumeConcurrently(
       instance,
       options,
       this.store,
+      (queue) => this.#paused.has(queue),
       (how) => this.shutdown(how),
     );
     for (const [topic, expression] of Object.entries(options.subscriptions)) this.#subscribe(topic, expression);
@@ -87,32 +107,36 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   }
 
   async run(listener: MessageListener<T>): Promise<void> {
-    if (typeof (listener as { eachMessage?: unknown } | undefined)?.eachMessage !== "function") {
-      const other = listener !== null && typeof listener === "object" &&
-        ("eachBatch" in listener || "orderly" in listener);
-      if (other) throw new UnsupportedError("Only eachMessage listeners are supported yet");
-      throw new ArgumentError("run() needs a listener with eachMessage");
-    }
+    checkListener(listener);
+    if (this.#isEnding) throw this.closedError();
     if (this.#listener) throw new UnsupportedError("run() was called before: a consumer has one listener");
     this.#listener = listener;
     const ended = new Promise<void>((resolve) => this.#ended.push(resolve));
     try {
       await this.start();
+      this.#consuming.listen(listener);
     } catch (error) {
-      if (!(error instanceof ClosedError)) this.#listener = undefined;
-      throw error;
+      // A shutdown meanwhile is no failure, whatever it made the start fail with.
+      if (!this.#isEnding) {
+        this.#listener = undefined;
+        throw error;
+      }
     }
-    this.#consuming.listen(listener);
     await ended;
+    if (this.failure) throw this.failure;
+  }
+
+  get #isEnding(): boolean {
+    return this.state === "draining" || this.state === "closed";
   }
 
   async subscribe(topic: string, selector?: MessageSelector): Promise<void> {
-    if (this.state === "draining" || this.state === "closed") throw this.closedError();
+    if (this.#isEnding) throw this.closedError();
     this.#subscribe(topic, tagExpression(topic, selector));
     if (!this.#isActive) return;
     // A pull that waits at the broker is for the old subscription, and would pass by what only the new one wants.
     this.#unannounced.add(topic);
-    const held = [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
+    const held = this.#heldOf(topic);
     for (const queue of held) this.#loops.get(queue)?.end();
     await this.#findRoutes();
     await this.instance.heartbeat();
@@ -123,33 +147,38 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
 
   async unsubscribe(topic: string): Promise<void> {
     if (!this.#subscriptions.delete(topic) || !this.#isActive) return;
+    // At once: what a pull brings that is under way is not wanted any more.
+    const revoked = this.#heldOf(topic).map(({ queue }) => queue);
+    const committed = this.#giveUp(revoked, "The topic was unsubscribed");
+    if (revoked.length > 0) this.emit("rebalance", { topic, assigned: [], revoked });
     await this.instance.heartbeat();
     await this.#rebalance();
+    await committed;
   }
 
+  /** A broker takes a subscription that is newer than the one it has; a clock that was set back makes none older. */
   #subscribe(topic: string, expression: string): void {
     checkTopic(topic);
-    this.#subscriptions.set(topic, buildSubscription(topic, expression, this.instance.host.clock.now()));
+    const subVersion = Math.max(this.instance.host.clock.now(), this.#subVersion + 1);
+    this.#subscriptions.set(topic, buildSubscription(topic, expression, subVersion));
+    this.#subVersion = subVersion;
   }
 
   pause(queues?: Iterable<MessageQueue>): void {
-    if (queues === undefined) this.#isPaused = true;
-    else for (const queue of queues) this.#setPaused(queue, true);
+    this.#paused.set(true, queues);
   }
 
   resume(queues?: Iterable<MessageQueue>): void {
-    if (queues !== undefined) return [...queues].forEach((queue) => this.#setPaused(queue, false));
-    this.#isPaused = false;
-    for (const queue of this.#queues.keys()) this.#setPaused(queue, false);
+    this.#paused.set(false, queues);
+    for (const queue of this.#queues.values()) {
+      if (this.#paused.has(queue.queue)) continue;
+      this.#loops.get(queue)?.wake();
+      if (queue.hasPending) this.#consuming.arrived(queue);
+    }
   }
 
-  #setPaused(queue: MessageQueue, isPaused: boolean): void {
-    const processQueue = this.#queues.get(queue);
-    if (processQueue) processQueue.isPaused = isPaused;
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused;
+  #heldOf(topic: string): ProcessQueue<T>[] {
+    return [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
   }
 
   assignment(): readonly MessageQueue[] {
@@ -191,6 +220,11 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
 
   // ── what the pull loops ask ────────────────────────────────────────────────────────────────────────────────────────
 
+  /** A consumer that ends pulls no more. */
+  isPaused(queue: MessageQueue): boolean {
+    return this.#isEnding || this.#paused.has(queue);
+  }
+
   subscription(topic: string): SubscriptionData | undefined {
     return this.#unannounced.has(topic) ? undefined : this.#subscriptions.get(topic);
   }
@@ -211,27 +245,24 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
       asked: queue.nextOffset,
       offset,
     });
-    this.#queues.delete(queue.queue);
-    queue.drop(new ClosedError("The offset of the queue has moved"));
     this.store.update(queue.queue, offset, false);
-    void this.store.persist([queue.queue]).then(() => {
-      if (!this.#queues.has(queue.queue)) this.store.remove(queue.queue);
-      this.#rebalanceSoon(0);
-    });
+    void this.#giveUp([queue.queue], "The offset of the queue has moved").then(() => this.#rebalanceSoon(0));
+    this.emit("rebalance", { topic: queue.queue.topic, assigned: [], revoked: [queue.queue] });
   }
 
   // ── start, rebalance, stop ─────────────────────────────────────────────────────────────────────────────────────────
 
-  protected async started(): Promise<void> {
-    const { consumerGroup, persistConsumerOffsetInterval } = this.options;
-    this.#subscribe(retryTopic(consumerGroup), "*");
-    this.#isActive = true;
+  protected async started(timeLeft: number, signal: AbortSignal | undefined): Promise<void> {
+    const { persistConsumerOffsetInterval } = this.options;
+    const { host: { clock }, signals } = this.instance;
+    const late = () => new TimeoutError("The consumer did not start in time");
+    let isGivenUp = false;
+    const starting = this.#begin(() => isGivenUp || this.#isEnding);
     try {
-      await this.#findRoutes();
-      await this.instance.heartbeat();
-      await this.#rebalance();
+      await orGiveUp(clock, signals, starting, { timeout: timeLeft, signal, late });
     } catch (error) {
-      this.#isActive = false;
+      isGivenUp = true;
+      if (!this.#isEnding) this.#undoing = this.#undo();
       throw error;
     }
     // Shut down meanwhile: nothing may start any more.
@@ -243,7 +274,30 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     );
   }
 
-  #persisting: Timer | undefined;
+  async #begin(isOver: () => boolean): Promise<void> {
+    await this.#undoing;
+    if (isOver()) return;
+    this.#subscribe(retryTopic(this.options.consumerGroup), "*");
+    this.#isActive = true;
+    await this.#findRoutes();
+    if (isOver()) return;
+    await this.instance.heartbeat();
+    if (isOver()) return;
+    await this.#rebalance();
+  }
+
+  /** The group's other members must not wait for one that has given its start up. Nothing has been consumed yet. */
+  async #undo(): Promise<void> {
+    this.#isActive = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const queue of this.#queues.values()) {
+      queue.drop(new ClosedError("The consumer did not start"));
+      this.store.remove(queue.queue);
+    }
+    this.#queues.clear();
+    await this.instance.unregister({ consumerGroup: this.options.consumerGroup }, UNDO_TIMEOUT);
+  }
 
   /** A topic that nobody knows yet may come: its route is asked for again with every refresh. */
   async #findRoutes(): Promise<void> {
@@ -281,20 +335,20 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     do {
       this.#rebalanceAgain = false;
       isBalanced = true;
-      for (const topic of [...this.#subscriptions.keys()]) {
-        if (!this.#isActive) return;
-        try {
-          if (!await this.#rebalanceTopic(topic)) isBalanced = false;
-        } catch (error) {
-          isBalanced = false;
-          this.instance.report(error);
-        }
-      }
-      for (const queue of [...this.#queues.keys()]) {
-        if (!this.#subscriptions.has(queue.topic)) await this.#giveUp(queue);
-      }
+      // No topic waits for another one's broker.
+      const results = await Promise.all([...this.#subscriptions.keys()].map((topic) => this.#tryRebalanceTopic(topic)));
+      isBalanced = results.every((each) => each);
     } while (this.#rebalanceAgain && this.#isActive);
     if (this.#isActive) this.#rebalanceSoon(isBalanced ? REBALANCE_INTERVAL : REBALANCE_SOON);
+  }
+
+  async #tryRebalanceTopic(topic: string): Promise<boolean> {
+    try {
+      return await this.#rebalanceTopic(topic);
+    } catch (error) {
+      this.instance.report(error);
+      return false;
+    }
   }
 
   /** False when it should be tried again soon. */
@@ -307,17 +361,20 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     if (!members || !this.#isActive || !this.#subscriptions.has(topic)) return false;
     const { allocateMessageQueueStrategy: strategy, consumerGroup } = this.options;
     const wanted = new Set(allocate(instance, strategy, consumerGroup, route.subscribeQueues, members));
-    const now = instance.host.clock.monotonic();
-    const held = [...this.#queues.values()].filter(({ queue }) => queue.topic === topic);
-    const revoked = held.filter((each) => !wanted.has(each.queue) || now - each.lastPull > PULL_EXPIRES).map((
-      { queue },
-    ) => queue);
-    for (const queue of revoked) await this.#giveUp(queue);
+    const revoked = this.#heldOf(topic)
+      .filter((each) => !wanted.has(each.queue) || this.#hasStopped(each))
+      .map(({ queue }) => queue);
+    void this.#giveUp(revoked, "The queue was given to another member of the group");
     const added = [...wanted].filter((queue) => !this.#queues.has(queue));
     const results = await Promise.all(added.map((queue) => this.#take(queue)));
     const assigned = added.filter((_, index) => results[index]);
     if (revoked.length > 0 || assigned.length > 0) this.emit("rebalance", { topic, assigned, revoked });
     return assigned.length === added.length && members.includes(instance.clientId);
+  }
+
+  #hasStopped(queue: ProcessQueue<T>): boolean {
+    const isWaiting = this.#loops.get(queue)?.isWaiting ?? false;
+    return !isWaiting && this.instance.host.clock.monotonic() - queue.lastPull > PULL_EXPIRES;
   }
 
   async #askRoute(topic: string): Promise<TopicRoute | undefined> {
@@ -331,7 +388,8 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
 
   async #take(queue: MessageQueue): Promise<boolean> {
     const { instance } = this;
-    this.store.remove(queue);
+    // It was ours a moment ago: where it begins is what is just being committed.
+    await this.#givingUp.get(queue);
     let offset: number;
     try {
       offset = await startOffset(instance, this.store, queue, this.options.consumeFromWhere);
@@ -339,7 +397,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
       instance.report(error);
       return false;
     }
-    if (!this.#isActive || this.#queues.has(queue)) return false;
+    if (!this.#isActive || this.#queues.has(queue) || !this.#subscriptions.has(queue.topic)) return false;
     const processQueue = new ProcessQueue<T>(instance.core, queue, offset);
     processQueue.lastPull = instance.host.clock.monotonic();
     this.#queues.set(queue, processQueue);
@@ -354,27 +412,41 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.instance.host.defer(loop.pull);
   }
 
-  /** What is finished is committed; what runs is somebody else's to do again. */
-  async #giveUp(queue: MessageQueue): Promise<void> {
-    const processQueue = this.#queues.get(queue);
-    if (!processQueue) return;
-    this.#queues.delete(queue);
-    processQueue.drop(new ClosedError("The queue was given to another member of the group"));
-    await this.store.persist([queue]);
-    if (!this.#queues.has(queue)) this.store.remove(queue);
+  /**
+   * Drops the queues at once; what is finished is committed, all together, what runs is somebody else's to do again. Settles
+   * when the brokers have the offsets, or could not be told. Never rejects.
+   */
+  #giveUp(queues: readonly MessageQueue[], why: string): Promise<void> {
+    for (const queue of queues) {
+      const processQueue = this.#queues.get(queue);
+      this.#queues.delete(queue);
+      processQueue?.drop(new ClosedError(why));
+    }
+    const committed = this.store.persist(queues).then(() => {
+      for (const queue of queues) {
+        this.store.remove(queue);
+        this.#givingUp.delete(queue);
+      }
+    });
+    for (const queue of queues) this.#givingUp.set(queue, committed);
+    return committed;
   }
 
   protected async stopped(timeLeft: () => number): Promise<void> {
     this.#isActive = false;
     this.#timer?.cancel();
     this.#persisting?.cancel();
-    this.#isPaused = true;
     await this.within(timeLeft() * DRAIN_SHARE, this.#consuming.stop());
     const queues = [...this.#queues.values()];
     for (const queue of queues) queue.drop(new ClosedError("The consumer was shut down"));
     await this.store.persist(queues.map(({ queue }) => queue), timeLeft());
     this.#queues.clear();
+    await Promise.all([...this.#givingUp.values(), this.#undoing]);
     await this.instance.unregister({ consumerGroup: this.options.consumerGroup }, timeLeft());
+  }
+
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), consumerGroup: this.options.consumerGroup, topics: [...this.#subscriptions.keys()] };
   }
 
   override async shutdown(options?: { timeout?: number }): Promise<void> {
@@ -394,5 +466,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   }
 }
 
+/** A broker that does not hear the farewell of a failed start finds out by itself, when the connection ends. */
+const UNDO_TIMEOUT = 3_000;
 /** Of the time a shutdown has, so much may pass until the handlers have ended. */
 const DRAIN_SHARE = 0.8;

@@ -27,7 +27,8 @@ export async function groupMembers(
 
 /**
  * This client's queues of one topic. Every member sorts the same way and so comes to the same shares; one that the broker does
- * not list yet gets none. What a strategy gives that is no queue of this topic is left out.
+ * not list yet gets none. A member that it lists twice, once for each of two connections, counts twice, as with all other
+ * members. What a strategy gives that is no queue of this topic is left out.
  */
 export function allocate(
   instance: Instance,
@@ -36,7 +37,7 @@ export function allocate(
   queues: readonly MessageQueue[],
   members: readonly string[],
 ): readonly MessageQueue[] {
-  const ids = [...new Set(members)].sort(compare);
+  const ids = [...members].sort(compare);
   if (queues.length === 0 || ids.length === 0) return [];
   const sorted = [...queues].sort((one, other) =>
     compare(one.topic, other.topic) || compare(one.brokerName, other.brokerName) || one.queueId - other.queueId

@@ -1,6 +1,6 @@
 import { brokerError, type Instance } from "../instance.ts";
 import { ConnectError } from "../errors.ts";
-import { reasonOf } from "../events.ts";
+import { reasonOf } from "../show.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import { AUTO_CREATE_TOPIC, retryTopic } from "../protocol/names.ts";
@@ -43,7 +43,7 @@ export async function sendBack<T>(
   try {
     const response = await instance.remoting.invoke(addr, request, { timeout: TIMEOUT });
     if (response.code === ResponseCode.SUCCESS) return;
-    throw brokerError(`The broker does not take message ${message.msgId} back`, response, addr, message.topic);
+    throw brokerError(`The broker does not take message ${message.msgId} back`, response, addr, queue);
   } catch (error) {
     if (instance.isClosed) throw error;
     instance.log("warn", "Cannot send a message back; sending a copy", {
@@ -91,6 +91,6 @@ async function sendCopy<T>(
   }, message.storedBody().slice());
   const response = await instance.remoting.invoke(addr, request, { timeout: TIMEOUT });
   if (response.code !== ResponseCode.SUCCESS) {
-    throw brokerError(`Cannot send message ${message.msgId} to topic "${topic}"`, response, addr, topic);
+    throw brokerError(`Cannot send message ${message.msgId} to topic "${topic}"`, response, addr, queue);
   }
 }

@@ -27,7 +27,7 @@ async function ask(instance: Instance, queue: MessageQueue, request: Request): P
   const addr = brokerAddr(instance, queue);
   const response = await instance.remoting.invoke(addr, request, { timeout: instance.options.requestTimeout });
   if (response.code !== ResponseCode.SUCCESS) {
-    throw brokerError(`Cannot find where queue ${nameOf(queue)} begins`, response, addr, queue.topic);
+    throw brokerError(`Cannot find where queue ${nameOf(queue)} begins`, response, addr, queue);
   }
   return Math.max(0, Number(readOffset(response)));
 }

@@ -1,5 +1,6 @@
 import { ArgumentError, ConnectError, isRocketMQError, type RocketMQError } from "../errors.ts";
 import type { Clock } from "../host.ts";
+import { reasonOf } from "../show.ts";
 import { Signals } from "../signals.ts";
 import { parseAddress, stripScheme } from "./address.ts";
 
@@ -52,7 +53,7 @@ export class AddressList {
       return checked(await this.#source());
     } catch (cause) {
       if (isRocketMQError(cause) && cause.code === "ROCKETMQ_CONNECT") throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       throw new ConnectError(`Cannot get the list of name servers: ${reason}`, { cause });
     }
   }

@@ -68,6 +68,7 @@ const NOT_BUILT: readonly [kind: string, options: Loose][] = [
   ["consumer", { consumeHooks: [] }],
   ["consumer", { clientRebalance: false }],
   ["consumer", { popInvisibleTime: 60_000 }],
+  ["consumer", { orderly: true }],
 ];
 
 test.each(NOT_BUILT)("a %s refuses %j, which is not built", (kind, options) => {
@@ -79,7 +80,7 @@ test.each(NOT_BUILT)("a %s refuses %j, which is not built", (kind, options) => {
 test.each([
   ["client", { tls: false, vipChannelEnabled: false, credentials: undefined }],
   ["producer", { autoBatch: false, sendLatencyFault: false, compression: false }],
-  ["consumer", { leaseMessages: true, clientRebalance: true, postSubscriptionWhenPull: false }],
+  ["consumer", { leaseMessages: true, clientRebalance: true, postSubscriptionWhenPull: false, orderly: false }],
 ])("a %s takes %j, which asks for nothing that is not built", (kind, options) => {
   expect(thrown(kind, options)).toBeUndefined();
 });
@@ -159,6 +160,7 @@ test.each([
   ["consumer", { messageModel: "QUEUEING" }],
   ["consumer", { consumeFromWhere: "CONSUME_FROM_NOWHERE" }],
   ["consumer", { consumeFromWhere: { timestamp: NaN } }],
+  ["consumer", { consumeFromWhere: Object.create(null) }],
   ["consumer", { checkCrc: 1 }],
   ["consumer", { allocateMessageQueueStrategy: "AVERAGELY" }],
   ["consumer", { allocateMessageQueueStrategy: null }],
@@ -206,6 +208,17 @@ test.each([
 test.each([null, undefined, "options", 7])("options that are %j are refused", (options) => {
   const error = withHost((host) => caught(() => createProducerOn(host, options as never)));
   expect(error).toBeInstanceOf(ArgumentError);
+});
+
+test.each([
+  ["producer", "producerGroup", ""],
+  ["producer", "producerGroup", "a b"],
+  ["consumer", "consumerGroup", undefined],
+  ["consumer", "consumerGroup", " "],
+  ["consumer", "consumerGroup", "g".repeat(121)],
+  ["consumer", "consumerGroup", 7],
+])("a %s's error names the option %s when it is %j", (kind, option, group) => {
+  expect((thrown(kind, { [option]: group }) as Error).message).toContain(option);
 });
 
 const QUERIES = [

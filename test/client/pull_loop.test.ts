@@ -1,10 +1,19 @@
-import { expect, test } from "vitest";
-import { FrameError } from "../../client/errors.ts";
+import { describe, expect, test } from "vitest";
+import { Credits } from "../../client/consumer/credits.ts";
+import { FrameError, type RocketMQError } from "../../client/errors.ts";
 import type { ConsumeFromWhere } from "../../client/options.ts";
+import { RequestCode } from "../../client/protocol/codes.ts";
+import { encodeConsumerList } from "../../client/protocol/consumer_list.ts";
+import { decodeHeartbeat } from "../../client/protocol/heartbeat.ts";
+import { encodeOffset } from "../../client/protocol/offsets.ts";
 import { encodeProperties } from "../../client/protocol/properties.ts";
+import { decodePullRequest } from "../../client/protocol/pull.ts";
+import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { concat } from "../support/frames.ts";
+import { Random, Simulation } from "../support/sim.ts";
+import { scripted } from "./scripted_broker.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
-import { collect } from "./world.ts";
+import { collect, GROUP, inCluster, sendAll, TOPIC } from "./world.ts";
 
 const MOVED = 21, NO_MATCH = 20, NONE = 19;
 
@@ -173,5 +182,190 @@ test(
     for (const word of ["CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_LAST_OFFSET"]) {
       expect(heartbeats.at(-1)!.json).toContain(`"${word}"`);
     }
+  }),
+);
+
+test.each([[NO_MATCH, "20"], [NONE, "19"], [0, "0, with nothing"]])(
+  "an answer %i that leads nowhere is not asked for again without pause",
+  (code) =>
+    withScript({ committed: 5, pull: ({ queueOffset }) => pulled(queueOffset, code) }, async (world) => {
+      const { sim, consumer, pulls } = world;
+      collect(consumer());
+      await sim.run(10_000);
+      expect(pulls.length).toBeGreaterThan(50);
+      expect(pulls.length).toBeLessThan(110);
+    })(),
+);
+
+test(
+  "answers that lead on are followed at once",
+  withScript({
+    committed: 5,
+    pull: ({ queueOffset }) => queueOffset < 500 ? pulled(queueOffset + 1, NO_MATCH) : undefined,
+  }, async ({ sim, consumer, pulls }) => {
+    collect(consumer());
+    await sim.run(() => pulls.at(-1)?.queueOffset === 500);
+    expect(sim.now).toBeLessThan(4_000);
+  }),
+);
+
+describe("credits", () => {
+  test("more queues than credits: none waits long, and idle traffic stays low", () =>
+    inCluster(async ({ sim, producer, consumer }) => {
+      const member = consumer({ coreMemory: 2 });
+      let at = 0;
+      void member.run({ eachMessage: () => void (at = sim.now) });
+      await sim.run(member.start());
+      const sender = producer();
+      const queues = await sim.run(sender.fetchPublishMessageQueues(TOPIC));
+      const late: number[] = [];
+      // Also right after the start, when the first pulls have just been sent.
+      for (const index of [5, 2, 7, 0, 3, 6, 1, 4]) {
+        const sent = sim.now;
+        at = 0;
+        await sim.run(sender.send({ topic: TOPIC, body: "x" }, { queue: queues[index]! }));
+        await sim.run(() => at > 0);
+        late.push(at - sent);
+        await sim.run(1_000);
+      }
+      expect(Math.max(...late)).toBeLessThan(1_200);
+      const before = member.stats().bytesOut;
+      await sim.run(60_000);
+      // Nine queues, of which six are asked once a second with some 300 bytes.
+      expect(Number(member.stats().bytesOut - before)).toBeLessThan(60 * 9 * 500);
+    }, { topics: { [TOPIC]: { queues: 8 } } })());
+
+  test("as many queues as there may be long polls: every message comes at once", () =>
+    inCluster(async ({ sim, producer, consumer }) => {
+      const member = consumer({ coreMemory: 4 });
+      let at = 0;
+      void member.run({ eachMessage: () => void (at = sim.now) });
+      await sim.run(member.start());
+      await sim.run(500);
+      const sender = producer();
+      for (let i = 0; i < 12; i++) {
+        const sent = sim.now;
+        at = 0;
+        await sim.run(sendAll(sender, 1, i));
+        await sim.run(() => at > 0);
+        expect(at - sent).toBeLessThan(50);
+        await sim.run(3_000);
+      }
+    }, { topics: { [TOPIC]: { queues: 6 } } })());
+
+  test("a queue that waits for its credit for minutes is not given up", () =>
+    inCluster(async ({ sim, cluster, producer, consumer, errors }) => {
+      const member = consumer({ coreMemory: 2 });
+      const seen = collect(member);
+      await sim.run(member.start());
+      let changes = 0;
+      member.on("rebalance", () => void changes++);
+      // Four credits, 14 s or 29 s each, for 33 queues: each waits for more than three minutes.
+      const undo = cluster.fault({ code: RequestCode.PULL_MESSAGE, action: { delay: 14_000 } });
+      await sim.run(600_000);
+      expect(changes).toBe(0);
+      undo();
+      errors.length = 0;
+      await sim.run(sendAll(producer(), 32));
+      await sim.run(() => seen.length === 32);
+      expect(errors).toEqual([]);
+    }, { topics: { [TOPIC]: { queues: 32 } } })());
+
+  test.each([[2, 4, 3], [16, 32, 28], [128, 256, 224], [1_024, 2_048, 1_792]])(
+    "of %i MiB are %i, of which %i may wait at brokers, in whatever order they come and go",
+    (mib, count, long) => {
+      const credits = new Credits(mib), random = new Random(mib);
+      const out: boolean[] = [], order: number[] = [];
+      let asked = 0;
+      const take = () => {
+        const number = asked++;
+        credits.take((mayWait) => {
+          out.push(mayWait);
+          order.push(number);
+        });
+      };
+      const give = () => credits.give(out.splice(random.below(out.length), 1)[0]!);
+      for (let step = 0; step < 20_000; step++) {
+        if (out.length === 0 || random.below(100) < (step % 2_000 < 1_000 ? 70 : 30)) take();
+        else give();
+        const waiting = asked - order.length;
+        expect(out.length <= count && (waiting === 0 || out.length === count)).toBe(true);
+        expect(out.filter((mayWait) => mayWait).length).toBeLessThanOrEqual(long);
+      }
+      while (out.length > 0) give();
+      for (let i = 0; i < count + 5; i++) take();
+      expect([out.length, out.filter((mayWait) => mayWait).length]).toEqual([count, long]);
+      expect(order).toEqual(order.map((_, index) => index));
+    },
+  );
+});
+
+describe("a pull whose broker has no address", () => {
+  test("asks for the route at once, and goes on as soon as it says one", async () => {
+    using sim = new Simulation(4);
+    const pulls: number[] = [];
+    let clientIDs: string[] = [];
+    const world = await scripted(sim, {
+      a: {
+        queues: 1,
+        onOther(request, connection) {
+          if (request.code === RequestCode.HEART_BEAT) clientIDs = [decodeHeartbeat(request.body).clientID];
+          if (request.code === RequestCode.GET_CONSUMER_LIST_BY_GROUP) {
+            connection.answer(request, { body: encodeConsumerList(clientIDs) });
+          } else if (request.code === RequestCode.QUERY_CONSUMER_OFFSET) {
+            connection.answer(request, { extFields: encodeOffset(0) });
+          } else if (request.code === RequestCode.PULL_MESSAGE) {
+            if (decodePullRequest(request.extFields).topic !== TOPIC) return true;
+            pulls.push(sim.now);
+            if (pulls.length === 1) sim.clock.setTimer(5_000, () => connection.answer(request, pulled(0, NONE)));
+          } else {
+            return false;
+          }
+          return true;
+        },
+      },
+    });
+    const errors: RocketMQError[] = [];
+    const consumer = createPushConsumerOn(sim.host(), {
+      namesrvAddr: world.namesrvAddr,
+      consumerGroup: GROUP,
+      subscriptions: { [TOPIC]: "*" },
+      coreMemory: 8,
+      pollNameServerInterval: 3_000,
+      onError: (error) => void errors.push(error),
+    });
+    void consumer.run({ eachMessage() {} });
+    await sim.run(() => pulls.length === 1);
+    const whole = world.route!;
+    world.route = { ...whole, brokerDatas: [] };
+    // The client hears of that with its next refresh; its pull is answered after it.
+    await sim.run(4_900);
+    const { nameServer } = world;
+    const routesAsked = () =>
+      nameServer.connections.flatMap(({ requests }) => requests).filter(({ extFields }) => extFields["topic"] === TOPIC)
+        .length;
+    const asked = routesAsked();
+    await sim.run(200);
+    expect(routesAsked() - asked).toBe(1);
+    expect(errors.map(({ code, topic }) => `${code} ${topic}`)).toEqual([`ROCKETMQ_ROUTE ${TOPIC}`]);
+    world.route = whole;
+    const back = sim.now;
+    await sim.run(() => pulls.length === 2);
+    expect(sim.now - back).toBeLessThan(1_100);
+    await sim.run(consumer.shutdown({ timeout: 1_000 }));
+    await sim.run(world.close());
+  });
+});
+
+test(
+  "a refused pull's error says address, topic and broker apart",
+  withScript({ pull: (_, count) => count === 0 ? { code: 1, remark: "ill" } : undefined }, async (world) => {
+    const { sim, consumer, errors } = world;
+    collect(consumer());
+    await sim.run(() => errors.length === 1);
+    const error = errors[0]!;
+    expect(error).toMatchObject({ code: "ROCKETMQ_BROKER", topic: TOPIC, brokerName: "a" });
+    expect(error.addr).toMatch(/^10\.8\.0\.1:\d+$/);
+    expect(error.toJSON()).toMatchObject({ addr: error.addr, topic: TOPIC, brokerName: "a", remark: "ill" });
   }),
 );

@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { AllocateStrategy } from "../../client/allocate.ts";
 import { text } from "../../client/body_codec.ts";
-import { ONEWAY_FLAG, RequestCode, RESPONSE_FLAG } from "../../client/protocol/codes.ts";
+import type { PushConsumer } from "../../client/consumer/push_consumer.ts";
+import { allocate } from "../../client/consumer/rebalance.ts";
+import type { ConsumerEvents } from "../../client/events.ts";
+import { ONEWAY_FLAG, RequestCode, RESPONSE_FLAG, ResponseCode } from "../../client/protocol/codes.ts";
 import { encodeCommand, type RemotingCommand } from "../../client/protocol/command.ts";
 import { encodeConsumerList } from "../../client/protocol/consumer_list.ts";
 import { decodeHeartbeat } from "../../client/protocol/heartbeat.ts";
@@ -12,11 +15,16 @@ import { BrokerOffsetStore } from "../../client/consumer/offset_store.ts";
 import { Instance } from "../../client/instance.ts";
 import { resolveClientOptions } from "../../client/options.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
+import { openCore } from "../support/core.ts";
 import { concat } from "../support/frames.ts";
 import { Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
 import { collect, GROUP, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
+
+/** Queues of the topic itself, not of the retry topic. */
+const held = (consumer: PushConsumer<string>): number[] =>
+  consumer.assignment().filter(({ topic }) => topic === TOPIC).map(({ queueId }) => queueId);
 
 /** That members have changed, and the answer right behind it: one run of bytes. */
 const noticeAndAnswer = ({ opaque }: RemotingCommand): Uint8Array =>
@@ -264,3 +272,114 @@ test(
     expect(member.assignment()).toEqual(before);
   }),
 );
+test(
+  "a subscription that changes after the clock was set back is taken by the broker",
+  inCluster(async ({ sim, producer, consumer }) => {
+    const member = consumer({ subscriptions: { [TOPIC]: "a" } });
+    const messages = collect(member);
+    await sim.run(member.start());
+    const { clock } = (member as unknown as { instance: Instance }).instance.host;
+    const now = clock.now.bind(clock);
+    clock.now = () => now() - 60_000;
+    await sim.run(member.subscribe(TOPIC, "b"));
+    await sim.run(member.subscribe(TOPIC, "a || b"));
+    clock.now = now;
+    const sender = producer();
+    for (const tags of ["a", "b", "a", "b"]) await sim.run(sender.send({ topic: TOPIC, body: tags, tags }));
+    await sim.run(5_000);
+    expect(messages.map(({ body }) => body).sort()).toEqual(["a", "a", "b", "b"]);
+  }),
+);
+
+describe("queues that are given up", () => {
+  const eight = { topics: { [TOPIC]: { queues: 8 } } };
+
+  test(
+    "go together, while the broker takes no offsets; nobody waits for that",
+    inCluster(async ({ sim, cluster, producer, consumer }) => {
+      const first = consumer();
+      const seen = collect(first);
+      await sim.run(first.start());
+      const sender = producer();
+      for (let i = 0; i < 16; i++) await sim.run(sender.send({ topic: TOPIC, body: String(i) }));
+      await sim.run(() => seen.length === 16);
+      cluster.fault({ code: RequestCode.UPDATE_CONSUMER_OFFSET, action: "drop" });
+      const started = sim.now;
+      const second = consumer();
+      collect(second);
+      await sim.run(second.start());
+      await sim.run(() => held(first).length === 4 && held(second).length === 4);
+      expect(sim.now - started).toBeLessThan(100);
+    }, eight),
+  );
+
+  test(
+    "are committed: the next owner does not get again what is finished",
+    inCluster(async ({ sim, producer, consumer }) => {
+      const first = consumer({ persistConsumerOffsetInterval: 600_000 });
+      const seen = collect(first);
+      await sim.run(first.start());
+      await sim.run(sendAll(producer(), 40));
+      await sim.run(() => seen.length === 40);
+      const second = consumer();
+      const others = collect(second);
+      await sim.run(() => held(second).length === 4);
+      await sim.run(10_000);
+      await sim.run(first.shutdown());
+      await sim.run(() => held(second).length === 8);
+      await sim.run(10_000);
+      // Whoever takes a queue while its offset is on the way begins at the old one.
+      expect(new Set(others.map(({ body }) => body)).size).toBe(others.length);
+      await sim.run(sendAll(producer(), 8, 40));
+      await sim.run(() => others.some(({ body }) => body === "47"));
+    }, eight),
+  );
+
+  test(
+    "unsubscribe() gives its queues up at once, with an event; what a pull brings that waits is not handed on",
+    inCluster(async ({ sim, cluster, producer, consumer }) => {
+      const member = consumer();
+      const messages = collect(member);
+      await sim.run(member.start());
+      await sim.run(500);
+      const events: ConsumerEvents["rebalance"][] = [];
+      member.on("rebalance", (event) => void events.push(event));
+      cluster.fault({ code: RequestCode.HEART_BEAT, action: { delay: 1_000 } });
+      const leaving = member.unsubscribe(TOPIC);
+      expect(held(member)).toEqual([]);
+      expect(events).toEqual([{ topic: TOPIC, assigned: [], revoked: expect.any(Array) }]);
+      expect(events[0]!.revoked.length).toBe(4);
+      await sim.run(sendAll(producer(), 4));
+      await sim.run(leaving);
+      expect(messages).toEqual([]);
+    }),
+  );
+
+  test(
+    "for an offset that moved are told, and told again when they are taken",
+    withScript({
+      committed: 500,
+      pull: (_, count) => count === 0 ? pulled(10, ResponseCode.PULL_OFFSET_MOVED) : undefined,
+    }, async ({ sim, consumer, pulls }) => {
+      const member = consumer();
+      const events: string[] = [];
+      member.on("rebalance", ({ topic, assigned, revoked }) => {
+        if (topic === TOPIC) events.push(`${assigned.length} assigned, ${revoked.length} revoked`);
+      });
+      collect(member);
+      await sim.run(() => pulls.length === 2);
+      await sim.run(100);
+      expect(events).toEqual(["1 assigned, 0 revoked", "0 assigned, 1 revoked", "1 assigned, 0 revoked"]);
+    }),
+  );
+});
+
+test("a client that the broker lists twice counts twice, as with every Java member", () => {
+  const core = openCore(2);
+  const queues = Array.from({ length: 9 }, (_, queueId) => ({ topic: TOPIC, brokerName: "b", queueId }));
+  const share = (clientId: string) =>
+    allocate({ core, clientId } as Instance, "AVG", GROUP, queues, ["C", "A", "B", "A"])
+      .map(({ queueId }) => queueId);
+  // Java: four members, so that A has the first of two shares, and nobody the second.
+  expect([share("A"), share("B"), share("C")]).toEqual([[0, 1, 2], [5, 6], [7, 8]]);
+});

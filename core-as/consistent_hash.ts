@@ -13,7 +13,7 @@ const GROUP: u32 = 48;
 const DISTANCES: u32 = 16;
 const MINE: u32 = 32;
 const QUEUES_MAX: u32 = abi.RING_QUEUES;
-if (abi.RING_QUEUES / 4 * 48 > 131072) ERROR("RING_QUEUES do not fit the scratch memory");
+if (abi.RING_QUEUES / 4 * 48 > 114688) ERROR("RING_QUEUES do not fit the scratch memory");
 if (abi.RING_QUEUES * 4 > abi.ARGUMENT_BYTES) ERROR("RING_QUEUES do not fit the argument area");
 
 /** Nodes of a client in one command, and in all: a number and its hyphen must fit eight bytes. */

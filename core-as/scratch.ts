@@ -3,9 +3,9 @@
 
 import { SLACK } from "./shared";
 
-export const SCRATCH_BYTES: u32 = 131072;
+export const SCRATCH_BYTES: u32 = 114688;
 
-export const SCRATCH: usize = memory.data(131072 + 64, 16);
+export const SCRATCH: usize = memory.data(114688 + 64, 16);
 export const SCRATCH_END: usize = SCRATCH + SCRATCH_BYTES;
 if (SLACK != 64) ERROR("SCRATCH has other slack");
 

@@ -5,6 +5,7 @@
 
 import * as abi from "./abi";
 import { inArena } from "./arena";
+import { beginScratch, CHECKSUM, SCRATCH } from "./scratch";
 import { Submission } from "./shared";
 
 const CHORBA_FROM: u32 = 128;
@@ -148,13 +149,14 @@ const FOLD_4: usize = 300;
 const HISTORY: usize = 304;
 const WINDOW: usize = 8192;
 /** The folded bytes: history, a window, and room for the zeroes behind the last ones. The window starts over when it is full. */
-const FOLDED: usize = memory.data(304 + 8192 + 304 + 64, 16);
+const FOLDED: usize = SCRATCH;
 /** The bytes behind the folded ones, with what is owed to them. */
 const OWED: usize = memory.data(304 + 32 + 80, 16);
 
 /** SCALED_FROM bytes or more. The last 301 to 332, and what is owed to them, are left to Chorba. */
 function scaledChorba(ptr: usize, end: usize, state: u32): u32 {
   const start = FOLDED + HISTORY;
+  beginScratch(CHECKSUM);
   for (let at = FOLDED; at < start; at += 16) v128.store(at, i64x2.splat(0));
   v128.store(start, v128.xor(v128.load(ptr), i32x4.replace_lane(i32x4.splat(0), 0, state)));
   ptr += 16;

@@ -1,5 +1,6 @@
-// Memory for what takes several commands and ends with the last of them: reading LZ4 frames, writing one, a hash ring. They
-// have one memory together, because the host runs each of them to its end without another between.
+// Memory for what takes several commands and ends with the last of them: reading LZ4 frames, writing one, a hash ring; and for
+// the folding of a long checksum. They have one memory together, because the host runs each of them to its end without another
+// between.
 
 import { SLACK } from "./shared";
 
@@ -13,6 +14,7 @@ const NOBODY: u32 = 0;
 export const LZ4_READER: u32 = 1;
 export const LZ4_WRITER: u32 = 2;
 export const RING: u32 = 3;
+export const CHECKSUM: u32 = 4;
 
 let user: u32 = NOBODY;
 

@@ -114,10 +114,11 @@ export class Remoting {
    * that is why.
    */
   begin(addr: string, call: Call, timeout: number, signal?: AbortSignal): void {
+    const now = this.now;
     const closed = this.#closed ?? this.#core.failure;
     if (closed) return this.#failLater(call, closed);
     if (signal?.aborted) return this.#failLater(call, signal.reason);
-    const slot = this.#calls.take(call, bounded(timeout), this.#turn());
+    const slot = this.#calls.take(call, bounded(timeout), now);
     if (slot < 0) {
       return this.#failLater(
         call,
@@ -154,10 +155,10 @@ export class Remoting {
 
   /** Sends a request that has no answer. Settles when the socket has taken its bytes. */
   async invokeOneway(addr: string, request: Request, options: InvokeOptions): Promise<void> {
+    if (!this.#closed) this.#turn();
     const closed = this.#closed ?? this.#core.failure;
     if (closed) throw closed;
     options.signal?.throwIfAborted();
-    this.#turn();
     const connection = this.#channel(addr).use();
     connection.inFlight++;
     try {
@@ -254,7 +255,13 @@ export class Remoting {
       this.#isTimed = true;
       this.#now = clock.monotonic();
       const now = clock.now();
-      this.#core.clock(now, this.#options.uniqueIds?.sinceMonth(now));
+      try {
+        this.#core.clock(now, this.#options.uniqueIds?.sinceMonth(now));
+      } catch (error) {
+        // Whoever asks for the time is told by its call.
+        if (!this.#core.failure) throw error;
+        this.#broken(this.#core.failure);
+      }
       this.#host.defer(this.#turnOver);
     }
     return this.#now;
@@ -385,7 +392,7 @@ export class Remoting {
     this.#retire(channel, connection);
     if (again) {
       this.#turn();
-      this.#dispatch(slot, channel.addr);
+      if (!this.#closed) this.#dispatch(slot, channel.addr);
     }
     return again;
   }

@@ -29,7 +29,7 @@ function openQueue(core: TinyDriver): number {
 function writePairs(core: TinyDriver, count: number, first = 0): void {
   for (let i = 0; i < count; i++) {
     const at = core.control + abi.ARGUMENT_TEXT + i * abi.PAIR_SIZE;
-    core.view.setFloat64(at, (first + i) * 64, true);
+    core.view.setBigInt64(at, BigInt((first + i) * 64), true);
     core.view.setUint32(at + abi.PAIR_BYTES, 1, true);
   }
 }

@@ -61,7 +61,10 @@ export function readAlike(row: Row, start: usize, at: usize, rest: u32): bool {
   return true;
 }
 
-/** Learns from a plain, sound record and its row, when it is as long as the record before. */
+/**
+ * Learns from a plain, sound record and its row, when it is as long as the record before. Its properties must have the layout
+ * that is known: after many misses none is learned, and the one that is kept is another record's.
+ */
 export function learnAlike(row: Row, start: usize, at: usize): void {
   const shape = changetype<Shape>(SHAPE);
   const size = load<u32>(at);
@@ -69,6 +72,7 @@ export function learnAlike(row: Row, start: usize, at: usize): void {
     before = size;
     return;
   }
+  if (!matchesLayout(start + row.properties, row.propertiesLength)) return;
   // Until all of it is written there is no shape.
   shape.size = 0;
   const record = <u32> (at - start);

@@ -241,6 +241,28 @@ test("records that look like the one before are read as any other, with any byte
   }
 });
 
+test("a run of records of one size whose properties differ teaches the core nothing wrong", () => {
+  const seed = freshSeed(), random = new Random(seed), core = openCore();
+  const pairs = ["TAGS\x01a\x02", "KEYS\x01b\x02", "WAIT\x01c\x02", "TAG\x01dd\x02", "TAGS\x01\x02f", "xxxx\x01y\x02"];
+  for (let round = 0; round < 60; round++) {
+    // Now a run of changing ones, longer than the pause in learning begins at, now a run of equal ones.
+    const records: Uint8Array[] = [];
+    while (records.length < 900) {
+      const properties = () => numbers(4).map(() => random.pick(pairs)).join("");
+      const same = properties();
+      for (let run = random.below(90), isSame = random.once(2); run > 0; run--) {
+        records.push(recordBytes({ properties: isSame ? same : properties() }));
+      }
+    }
+    const body = concat(records.slice(0, 900)), block = core.allocateBlock(body.length);
+    core.write(block, body);
+    const count = core.walkAt(block, body.length, 0, true), table = new Uint8Array(count * abi.ROW_SIZE);
+    core.copyRows(count, table, 0);
+    core.freeBlock(block);
+    expect(rowsAt(table, 0, count), `seed ${seed}, round ${round}`).toEqual(modelWalk(body, true));
+  }
+});
+
 test("a queue that is none, and tags that reach out of the argument area, are refused", () => {
   const core = new TinyDriver(), ptr = core.run({ opcode: abi.OP_ALLOCATE_BLOCK, len: 100 }).result;
   const walk = (more: object) => core.run({ opcode: abi.OP_WALK, ptr, len: 0, ...more }).result;

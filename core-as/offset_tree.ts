@@ -261,8 +261,12 @@ function search(tree: OffsetTree, base: i64): u32 {
   return low;
 }
 
-/** The leaf of `base`, made if it is not there; null when the ring is full. */
+/** The leaf of `base`, made if it is not there; null when the ring is full. Mostly it is the newest. */
 function leafToPut(tree: OffsetTree, base: i64): Leaf | null {
+  if (tree.leaves) {
+    const newest = leafAt(tree, tree.leaves - 1);
+    if (newest.base == base) return newest;
+  }
   const index = search(tree, base);
   if (index < tree.leaves) {
     const leaf = leafAt(tree, index);

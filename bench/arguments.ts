@@ -11,6 +11,7 @@ export interface BenchArguments {
   /** Batches of each variant. */
   readonly rounds: number;
   readonly batchMs: number;
+  readonly warmUpMs: number;
   readonly json: boolean;
   /** Where plots go. */
   readonly svg: string | undefined;
@@ -34,8 +35,8 @@ export const USAGE = `npm run bench -- [options]
 
 Exit code 0 when every bar holds on Node 20 and Deno, 1 when one is missed or something failed, 2 for wrong options.`;
 
-const QUICK = { rounds: 41, batchMs: 0.6 };
-const FULL = { rounds: 201, batchMs: 1 };
+const QUICK = { rounds: 41, batchMs: 0.6, warmUpMs: 100 };
+const FULL = { rounds: 201, batchMs: 1, warmUpMs: 300 };
 
 /** Throws an `Error` that says what is wrong with the arguments. */
 export function parseArguments(args: readonly string[]): BenchArguments {

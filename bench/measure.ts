@@ -6,6 +6,8 @@ export interface Pace {
   readonly rounds: number;
   /** Length of one batch, 0.6 to 3 ms. */
   readonly batchMs: number;
+  /** How long each variant runs before: engines optimize in the background, late on a busy machine. */
+  readonly warmUpMs: number;
 }
 
 /** Clock of a measurement, in ms. */
@@ -23,15 +25,15 @@ interface Timed {
  */
 export async function measure(
   { variants, perRun, period = 1 }: Pick<Case, "variants" | "perRun" | "period">,
-  { rounds, batchMs }: Pace,
+  pace: Pace,
   now: Now = () => performance.now(),
 ): Promise<Map<string, Timing>> {
   const timed: Timed[] = [];
   for (const variant of variants) {
-    const runs = Math.ceil(await runsFor(variant, batchMs, now) / period) * period;
+    const runs = Math.ceil(await runsFor(variant, pace, now) / period) * period;
     timed.push({ variant, runs, samples: [] });
   }
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < pace.rounds; round++) {
     for (const each of timed) {
       const ms = await batch(each.variant, each.runs, now);
       each.samples.push(ms * 1e6 / each.runs / perRun);
@@ -40,18 +42,15 @@ export async function measure(
   return new Map(timed.map(({ variant, samples }) => [variant.name, timingOf(samples)]));
 }
 
-/** Warms a variant up, three times, and finds how many runs fill one batch. */
-async function runsFor(variant: Variant, batchMs: number, now: Now): Promise<number> {
-  let runs = 1;
-  for (let warmUp = 0; warmUp < 3; warmUp++) {
-    for (runs = 1;; runs *= 2) {
-      const ms = await batch(variant, runs, now);
-      if (ms < batchMs / 2) continue;
-      runs = Math.max(1, Math.round(runs * batchMs / ms));
-      break;
-    }
+/** Warms a variant up and finds how many runs fill one batch. */
+async function runsFor(variant: Variant, { batchMs, warmUpMs }: Pace, now: Now): Promise<number> {
+  const warm = now() + warmUpMs;
+  for (let runs = 1;;) {
+    const ms = await batch(variant, runs, now);
+    if (ms < batchMs / 2) runs *= 2;
+    else if (now() >= warm) return Math.max(1, Math.round(runs * batchMs / ms));
+    else runs = Math.max(1, Math.round(runs * batchMs / ms));
   }
-  return runs;
 }
 
 /** Milliseconds of `runs` runs. A variant that returns promises is awaited run by run. */

@@ -100,3 +100,37 @@ export function lineOf(result: Result): string {
 
 /** Four significant digits. */
 const rounded = (value: number): number => Number(value.toPrecision(4));
+
+/** One case of a peer that was measured in a process of its own. */
+export interface PeerLine {
+  readonly name: string;
+  readonly bodyBytes: number;
+  /** Nanoseconds a unit. */
+  readonly best: number;
+  readonly median: number;
+}
+
+/** Ours against such a peer: what it measured of the cases that we measured, on every runtime. Not interleaved. */
+export function peerPairs(results: readonly Result[], peer: string, lines: readonly PeerLine[]): Pair[] {
+  const pairs = results.filter(isPair);
+  return lines.flatMap(({ name, bodyBytes, best, median }) => {
+    const sameCase = pairs.filter((pair) => pair.name === name && pair.bodyBytes === bodyBytes);
+    const runtimes = [...new Set(sameCase.map(({ runtime }) => runtime))];
+    return runtimes.map((runtime): Pair => {
+      const { ours, ns, spread, unit } = sameCase.find((pair) => pair.runtime === runtime)!;
+      return {
+        name,
+        runtime,
+        bodyBytes,
+        ours,
+        baseline: peer,
+        ns,
+        baselineNs: best,
+        ratio: ns / best,
+        spread: Math.max(spread, (median - best) / best),
+        unit,
+        isBestJs: false,
+      };
+    });
+  });
+}

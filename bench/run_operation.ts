@@ -1,5 +1,5 @@
 // One case of an operation on the runtime that runs this: prints a result a line, as JSON, for `scripts/bench.mjs`.
-// Arguments: the operation, number of the case or "facts", rounds, ms of a batch, the benchmark's build folder.
+// Arguments: the operation, number of the case or "facts", rounds, ms of a batch and of the warm-up, the benchmark's build folder.
 import process from "node:process";
 import { measure, type Pace } from "./measure.ts";
 import { type Operation, requireAgreement } from "./operation.ts";
@@ -13,14 +13,16 @@ export const runtimeName = (): string => {
   return `node ${versions.node}`;
 };
 
-const [name = "", part = "", rounds = "", batchMs = "", buildFolder = ""] = process.argv.slice(2);
+const [name = "", part = "", rounds = "", batchMs = "", warmUpMs = "", buildFolder = ""] = process.argv.slice(2);
 const operation = operations.find((each) => each.name === name);
 if (!operation) throw new Error(`There is no operation "${name}"`);
 const runtime = runtimeName();
 print(
-  part === "facts"
-    ? await factsOf(operation)
-    : await resultsOf(operation, Number(part), { rounds: Number(rounds), batchMs: Number(batchMs) }),
+  part === "facts" ? await factsOf(operation) : await resultsOf(operation, Number(part), {
+    rounds: Number(rounds),
+    batchMs: Number(batchMs),
+    warmUpMs: Number(warmUpMs),
+  }),
 );
 
 async function factsOf({ facts }: Operation): Promise<readonly Result[]> {

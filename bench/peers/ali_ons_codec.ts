@@ -1,6 +1,6 @@
 // The codec of ali-ons, the other client in JavaScript. The benchmark installs it for itself (`scripts/bench.mjs`); where it is
 // not there, nothing is measured against it.
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interface Modules {
     messageProperties2String(properties: object): string;
     decodes(buffer: unknown): readonly AliOnsMessage[];
   };
-  readonly Message: new (topic: string, tags: string, body: Uint8Array) => OutgoingMessage;
+  readonly Message: new (topic: string, tags: string, body: Buffer) => OutgoingMessage;
   readonly ByteBuffer: { wrap(bytes: Buffer): unknown };
 }
 
@@ -34,7 +34,7 @@ interface OutgoingMessage {
   readonly topic: string;
   readonly body: Buffer;
   readonly properties: object;
-  keys: string;
+  keys: readonly string[];
 }
 
 interface AliOnsMessage {
@@ -60,11 +60,13 @@ export async function aliOnsSend(buildFolder: string, to: SendInput) {
   const ali = await modules(buildFolder);
   if (!ali) return undefined;
   const { RemotingCommand, MessageDecoder, Message } = ali;
-  let bytes = 0;
+  let bytes = 0, given: Uint8Array | undefined, body = Buffer.alloc(0);
   return {
-    write(_opaque: number, queueId: number, key: string, body: Uint8Array): void {
+    write(_opaque: number, queueId: number, key: string, bytesGiven: Uint8Array): void {
+      // It takes nothing but a Buffer.
+      if (given !== bytesGiven) body = Buffer.from(given = bytesGiven);
       const message = new Message(to.topic, to.tags, body);
-      message.keys = key;
+      message.keys = [key];
       const command = RemotingCommand.createRequestCommand(310, {
         a: to.producerGroup,
         b: message.topic,

@@ -2,8 +2,10 @@
 import { operations } from "../operations/mod.ts";
 
 export { chosen, parseArguments, USAGE } from "../arguments.ts";
-export { lineOf } from "../result.ts";
+export { lineOf, peerPairs } from "../result.ts";
 export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
+export { plotOf } from "./plot.ts";
+export { replaceSection, resultsSection } from "./results.ts";
 export { missedBars, summaryOf, tableOf } from "./table.ts";
 
 export const operationNames: readonly string[] = operations.map(({ name }) => name);

@@ -64,6 +64,8 @@ export interface Operation {
   readonly cases: readonly Opening[];
   /** Measured in a process of their own, like a case. */
   facts?(): Promise<readonly Fact[]>;
+  /** In how many processes the facts are measured, the lowest counts; one unless given. */
+  readonly processes?: number;
 }
 
 /** Throws unless all variants of a case come to the same. */

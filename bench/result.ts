@@ -134,3 +134,13 @@ export function peerPairs(results: readonly Result[], peer: string, lines: reado
     });
   });
 }
+
+/** Of facts that were measured more than once, the lowest. */
+export function lowestFacts(results: readonly Result[]): Result[] {
+  const isLowest = (fact: MeasuredFact, index: number): boolean =>
+    !results.some((other, at) =>
+      !isPair(other) && other.name === fact.name && other.unit === fact.unit && other.runtime === fact.runtime &&
+      (other.value < fact.value || (other.value === fact.value && at < index))
+    );
+  return results.filter((result, index) => isPair(result) || isLowest(result, index));
+}

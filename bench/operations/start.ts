@@ -9,6 +9,7 @@ const LIMIT_MS = 15;
 export const start: Operation = {
   name: "start",
   cases: [],
+  processes: 5,
   facts() {
     const started = performance.now();
     const core = new Core(coreModule, MIB);

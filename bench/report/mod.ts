@@ -2,7 +2,7 @@
 import { operations } from "../operations/mod.ts";
 
 export { chosen, parseArguments, USAGE } from "../arguments.ts";
-export { lineOf, peerPairs } from "../result.ts";
+export { lineOf, lowestFacts, peerPairs } from "../result.ts";
 export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
 export { plotOf } from "./plot.ts";
 export { replaceSection, resultsSection } from "./results.ts";
@@ -14,5 +14,6 @@ export const operationNames: readonly string[] = operations.map(({ name }) => na
 export function partsOf(name: string): readonly string[] {
   const found = operations.find((operation) => operation.name === name);
   if (!found) throw new Error(`There is no operation "${name}"`);
-  return [...found.cases.keys()].map(String).concat(found.facts ? ["facts"] : []);
+  const { cases, facts, processes = 1 } = found;
+  return [...cases.keys()].map(String).concat(facts ? new Array<string>(processes).fill("facts") : []);
 }

@@ -32,13 +32,13 @@ export async function plotOf(results: readonly Result[], runtime: string): Promi
       animation: false,
       backgroundColor: "#ffffff",
       title: {
-        text: `Nanoseconds, ${runtime}`,
+        text: `Nanoseconds on ${runtime}`,
         subtext: "best of many short batches; shorter is faster; logarithmic",
         left: 12,
         top: 8,
       },
-      legend: { top: 12, right: 12 },
-      grid: { left: 250, right: 60, top: 70, bottom: 40 },
+      legend: { top: 12, right: 24, itemGap: 36 },
+      grid: { left: 280, right: 60, top: 70, bottom: 40 },
       xAxis: { type: "log", name: "ns", min: 1 },
       yAxis: { type: "category", inverse: true, data: rows.map(({ label }) => label), axisTick: { show: false } },
       series: [

@@ -10,12 +10,18 @@ export function tableOf(results: readonly Result[]): string {
   }).join("\n");
 }
 
-/** How many bars there were, and which were missed where they decide. */
+/** Which bars were missed where they decide, and how many there were on each runtime. */
 export function summaryOf(results: readonly Result[]): string {
-  const judged = results.filter((result) => verdictOf(result) !== "" && isGate(result.runtime));
-  const missed = missedBars(results);
-  const lines = missed.map((result) => `missed: ${describe(result)}`);
-  return [...lines, `${judged.length - missed.length} of ${judged.length} bars hold on Node 20 and Deno`].join("\n");
+  const runtimes = [...new Set(results.map(({ runtime }) => runtime))];
+  return [
+    ...missedBars(results).map((result) => `missed: ${describe(result)}`),
+    ...runtimes.map((runtime) => {
+      const verdicts = results.filter((result) => result.runtime === runtime).map(verdictOf);
+      const met = verdicts.filter((verdict) => verdict === "met").length;
+      const bars = met + verdicts.filter((verdict) => verdict === "missed").length;
+      return `${runtime}: ${met} of ${bars} bars hold${isGate(runtime) ? "" : ", which decide nothing here"}`;
+    }),
+  ].join("\n");
 }
 
 /** Bars that are missed on a runtime that decides. */

@@ -6,8 +6,10 @@ export type Family = "node" | "deno" | "bun";
 /** What an operation may know about where it runs. */
 export interface Place {
   readonly family: Family;
-  /** Folder of what the benchmark has built and installed for itself. */
+  /** Folder of what the benchmark has built for itself. */
   readonly buildFolder: string;
+  /** Folder that ali-ons is installed in; undefined when it is not to be measured. */
+  readonly aliOnsFolder: string | undefined;
 }
 
 /** One way of doing the work of a case. */

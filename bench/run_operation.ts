@@ -1,5 +1,6 @@
 // One case of an operation on the runtime that runs this: prints a result a line, as JSON, for `scripts/bench.mjs`.
-// Arguments: the operation, number of the case or "facts", rounds, ms of a batch and of the warm-up, the benchmark's build folder.
+// Arguments: the operation, number of the case or "facts", rounds, ms of a batch and of the warm-up, the
+// benchmark's build folder, and that of ali-ons if it is to be measured.
 import process from "node:process";
 import { measure, type Pace } from "./measure.ts";
 import { type Operation, requireAgreement } from "./operation.ts";
@@ -13,7 +14,8 @@ export const runtimeName = (): string => {
   return `node ${versions.node}`;
 };
 
-const [name = "", part = "", rounds = "", batchMs = "", warmUpMs = "", buildFolder = ""] = process.argv.slice(2);
+const [name = "", part = "", rounds = "", batchMs = "", warmUpMs = "", buildFolder = "", aliOnsFolder] = process.argv
+  .slice(2);
 const operation = operations.find((each) => each.name === name);
 if (!operation) throw new Error(`There is no operation "${name}"`);
 const runtime = runtimeName();
@@ -32,7 +34,7 @@ async function factsOf({ facts }: Operation): Promise<readonly Result[]> {
 async function resultsOf({ cases }: Operation, index: number, pace: Pace): Promise<readonly Result[]> {
   const open = cases[index];
   if (!open) throw new Error(`Operation "${name}" has ${cases.length} cases, no case ${index}`);
-  const measured = await open({ family: familyOf(runtime), buildFolder });
+  const measured = await open({ family: familyOf(runtime), buildFolder, aliOnsFolder });
   try {
     await requireAgreement(measured);
     return pairsOf(measured, await measure(measured, pace), runtime);

@@ -14,6 +14,7 @@ import { setup } from "./setup.mjs";
 import { at, root } from "./steps.mjs";
 
 const BUILD = at("build/bench");
+const ALI_ONS = `${BUILD}/ali-ons`;
 const RESULTS = at("bench/RESULTS.md");
 
 await setup({ upTo: "baselines" });
@@ -33,7 +34,7 @@ async function main(args) {
     console.log(report.USAGE);
     return 0;
   }
-  if (options.peers) installAliOns(`${BUILD}/ali-ons`, report.ALI_ONS_VERSION);
+  if (options.peers) installAliOns(ALI_ONS, report.ALI_ONS_VERSION);
   const { results, runtimes, failures } = await measureAll(options, names);
   if (options.peers) results.push(...report.peerPairs(results, "Java", measureJava(`${BUILD}/java`, options)));
   if (options.json) { for (const result of results) console.log(report.lineOf(result)); }
@@ -75,8 +76,17 @@ async function commandOf(runtime) {
   return [node, "--enable-source-maps", await bundle("bench/run_operation.ts")];
 }
 
-function runPart([program, ...first], name, part, { rounds, batchMs, warmUpMs }) {
-  const args = [...first, name, part, String(rounds), String(batchMs), String(warmUpMs), BUILD];
+function runPart([program, ...first], name, part, { rounds, batchMs, warmUpMs, peers }) {
+  const args = [
+    ...first,
+    name,
+    part,
+    String(rounds),
+    String(batchMs),
+    String(warmUpMs),
+    BUILD,
+    ...(peers ? [ALI_ONS] : []),
+  ];
   const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const stop = () => child.kill();
   process.once("SIGINT", stop).once("SIGTERM", stop);

@@ -18,8 +18,8 @@ export const consume: Operation = {
   cases: [128, 1024].map((bodyBytes) => (place: Place) => consuming(bodyBytes, place)),
 };
 
-async function consuming(bodyBytes: number, { family, buildFolder }: Place): Promise<Case> {
-  const aliOns = await aliOnsConsume(buildFolder);
+function consuming(bodyBytes: number, { family, aliOnsFolder }: Place): Case {
+  const aliOns = aliOnsConsume(aliOnsFolder);
   const frame = Buffer.from(frameOf(pullAnswerJson(0), pullBody(MESSAGES, bodyBytes)));
   const read = aliOns?.(frame);
   return {

@@ -19,9 +19,9 @@ export const decodeResponse: Operation = {
   cases: [jsonSend, jsonPull, strangers, binarySend, binaryPull],
 };
 
-async function jsonSend({ buildFolder }: Place): Promise<Case> {
+function jsonSend({ aliOnsFolder }: Place): Case {
   const frames = many((index) => answers.frameOf(answers.sendAnswerJson(index)));
-  const aliOns = await aliOnsResponses(buildFolder);
+  const aliOns = aliOnsResponses(aliOnsFolder);
   return read("decode JSON send response", 0, [
     variant("ours", new Answers(frames)),
     variant("JSON.parse", jsonParseReader(frames, "send")),
@@ -34,10 +34,10 @@ async function jsonSend({ buildFolder }: Place): Promise<Case> {
   ]);
 }
 
-async function jsonPull({ buildFolder }: Place): Promise<Case> {
+function jsonPull({ aliOnsFolder }: Place): Case {
   const body = bodyOf(PULL_BODY);
   const frames = many((index) => answers.frameOf(answers.pullAnswerJson(index), body));
-  const aliOns = await aliOnsResponses(buildFolder);
+  const aliOns = aliOnsResponses(aliOnsFolder);
   return read("decode JSON pull response", PULL_BODY, [
     variant("ours", new Answers(frames)),
     variant("JSON.parse", jsonParseReader(frames, "pull")),

@@ -28,9 +28,9 @@ export const encodeSend: Operation = {
   ],
 };
 
-async function json(bodyBytes: number, { buildFolder }: Place): Promise<Case> {
+function json(bodyBytes: number, { aliOnsFolder }: Place): Case {
   const body = bodyOf(bodyBytes), hasGoals = bodyBytes === 128;
-  const aliOns = await aliOnsSend(buildFolder, sendInput);
+  const aliOns = aliOnsSend(aliOnsFolder, sendInput);
   return {
     name: "encode JSON send",
     bodyBytes,

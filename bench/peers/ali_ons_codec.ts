@@ -43,21 +43,20 @@ interface AliOnsMessage {
   readonly queueOffset: number | string;
 }
 
-function modules(buildFolder: string): Promise<Modules | undefined> {
-  const folder = join(buildFolder, "ali-ons");
-  if (!existsSync(join(folder, "node_modules/ali-ons/package.json"))) return Promise.resolve(undefined);
+function modules(folder: string | undefined): Modules | undefined {
+  if (folder === undefined || !existsSync(join(folder, "node_modules/ali-ons/package.json"))) return undefined;
   const load = createRequire(join(folder, "x.js"));
   const own = createRequire(load.resolve("ali-ons/package.json"));
-  return Promise.resolve({
+  return {
     RemotingCommand: load("ali-ons/lib/protocol/command/remoting_command"),
     MessageDecoder: load("ali-ons/lib/message/message_decoder"),
     Message: load("ali-ons/lib/message/message"),
     ByteBuffer: own("byte"),
-  });
+  };
 }
 
-export async function aliOnsSend(buildFolder: string, to: SendInput) {
-  const ali = await modules(buildFolder);
+export function aliOnsSend(folder: string | undefined, to: SendInput) {
+  const ali = modules(folder);
   if (!ali) return undefined;
   const { RemotingCommand, MessageDecoder, Message } = ali;
   let bytes = 0, given: Uint8Array | undefined, body = Buffer.alloc(0);
@@ -92,8 +91,8 @@ export async function aliOnsSend(buildFolder: string, to: SendInput) {
 }
 
 /** Reads every frame of some bytes; the sum is what the other readers come to. */
-export async function aliOnsResponses(buildFolder: string) {
-  const ali = await modules(buildFolder);
+export function aliOnsResponses(folder: string | undefined) {
+  const ali = modules(folder);
   if (!ali) return undefined;
   const { RemotingCommand } = ali;
   return (bytes: Buffer, kind: "send" | "pull") => ({
@@ -117,8 +116,8 @@ export async function aliOnsResponses(buildFolder: string) {
 }
 
 /** A pull answer from its bytes to body and tags of each message, as text. */
-export async function aliOnsConsume(buildFolder: string) {
-  const ali = await modules(buildFolder);
+export function aliOnsConsume(folder: string | undefined) {
+  const ali = modules(folder);
   if (!ali) return undefined;
   const { RemotingCommand, MessageDecoder, ByteBuffer } = ali;
   return (frame: Buffer) => (): readonly AliOnsMessage[] => {

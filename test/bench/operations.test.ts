@@ -10,6 +10,7 @@ import { isBun, isDeno } from "../support/runtime.ts";
 const place: Place = {
   family: isDeno ? "deno" : isBun ? "bun" : "node",
   buildFolder: fileURLToPath(new URL("../../build/bench", import.meta.url)),
+  aliOnsFolder: undefined,
 };
 
 for (const { name, cases, facts } of operations) {

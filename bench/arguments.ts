@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { ROUNDS_MIN } from "./measure.ts";
 
 /** Runtimes by the name that `--runtime` takes. */
 export const RUNTIMES = ["node", "deno", "bun", "node22", "node24", "node26"] as const;
@@ -35,8 +36,8 @@ export const USAGE = `npm run bench -- [options]
 
 Exit code 0 when every bar holds on Node 20 and Deno, 1 when one is missed or something failed, 2 for wrong options.`;
 
-const QUICK = { rounds: 41, batchMs: 0.6, warmUpMs: 100 };
-const FULL = { rounds: 201, batchMs: 1, warmUpMs: 300 };
+const QUICK = { rounds: ROUNDS_MIN, batchMs: 0.6, warmUpMs: 100 };
+const FULL = { rounds: 121, batchMs: 1, warmUpMs: 200 };
 
 /** Throws an `Error` that says what is wrong with the arguments. */
 export function parseArguments(args: readonly string[]): BenchArguments {

@@ -2,13 +2,16 @@ import type { Case, Variant } from "./operation.ts";
 import { type Timing, timingOf } from "./statistics.ts";
 
 export interface Pace {
-  /** Batches of each variant, at least 41 outside of tests. */
+  /** Batches of each variant, at least ROUNDS_MIN outside of tests. */
   readonly rounds: number;
   /** Length of one batch, 0.6 to 3 ms. */
   readonly batchMs: number;
   /** How long each variant runs before: engines optimize in the background, late on a busy machine. */
   readonly warmUpMs: number;
 }
+
+/** Fewer batches say too little. */
+export const ROUNDS_MIN = 41;
 
 /** Clock of a measurement, in ms. */
 export type Now = () => number;
@@ -33,7 +36,9 @@ export async function measure(
     const runs = Math.ceil(await runsFor(variant, pace, now) / period) * period;
     timed.push({ variant, runs, samples: [] });
   }
-  for (let round = 0; round < pace.rounds; round++) {
+  // Whole periods make batches long: fewer are enough then.
+  const rounds = period > 1 ? Math.min(pace.rounds, ROUNDS_MIN) : pace.rounds;
+  for (let round = 0; round < rounds; round++) {
     for (const each of timed) {
       const ms = await batch(each.variant, each.runs, now);
       each.samples.push(ms * 1e6 / each.runs / perRun);

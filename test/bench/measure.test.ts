@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { measure } from "../../bench/measure.ts";
+import { measure, ROUNDS_MIN } from "../../bench/measure.ts";
 import { requireAgreement, type Variant } from "../../bench/operation.ts";
 
 const PACE = { rounds: 5, batchMs: 1, warmUpMs: 10 };
@@ -72,6 +72,13 @@ describe("measuring", () => {
     const variants = [machine.variant("a", 0.1), machine.variant("b", 0.1)];
     await measure({ variants, perRun: 1, period: 32 }, PACE, machine.now);
     expect(machine.batches().slice(-2 * PACE.rounds + 1).every(([, runs]) => runs === 32)).toBe(true);
+  });
+
+  test("is content with the fewest batches where they have to be long", async () => {
+    const machine = new Machine();
+    const variants = [machine.variant("a", 0.1), machine.variant("b", 0.1)];
+    await measure({ variants, perRun: 1, period: 32 }, { rounds: 1_000, batchMs: 1, warmUpMs: 0 }, machine.now);
+    expect(machine.batches().filter(([, runs]) => runs === 32)).toHaveLength(2 * ROUNDS_MIN);
   });
 
   test("counts the best batch, not the disturbed ones", async () => {

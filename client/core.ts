@@ -577,10 +577,15 @@ export class Core {
     for (let from = 0; from < bytes.length; from += abi.ARGUMENT_BYTES) {
       const part = bytes.subarray(from, from + abi.ARGUMENT_BYTES);
       this.#u8.set(part, at);
-      this.#must(abi.OP_CRC32, 0, at, part.length, 0, 0, crc);
-      crc = this.#answerValue();
+      crc = this.crc32At(at, part.length, crc);
     }
     return crc;
+  }
+
+  /** The same for bytes that lie in the arena. */
+  crc32At(ptr: number, length: number, seed = 0): number {
+    this.#must(abi.OP_CRC32, 0, ptr, length, 0, 0, seed);
+    return this.#answerValue();
   }
 
   // ── LZ4 frames ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ const checks = [
   ["abi", "docs/abi.md is drawn from abi.ts", script("scripts/draw_abi.mjs", "--check")],
   ["format", "deno fmt", () => quietly(bin("deno"), ["fmt", "--check"])],
   ["lint", "deno lint", () => quietly(bin("deno"), ["lint"])],
-  ...["client", "broker", "host-node", "cli", "examples", "test", "."].map(types),
+  ...["client", "broker", "host-node", "cli", "examples", "bench", "test", "."].map(types),
   ["types", "by deno check", () => quietly(bin("deno"), ["check", "host-deno/", "examples/"])],
   ["structure", "who imports whom, decorators, manifests", structure],
   ["package", "publint", () => quietly(bin("publint"), ["--strict", at(".")])],

@@ -2,6 +2,7 @@
 // All the set-up of a fresh clone, with only Node and npm present: dependencies, the core, dist/. Runs before the demo,
 // the tests and the checks; silent when there is nothing to do. Imports nothing that has to be installed.
 import { existsSync } from "node:fs";
+import { buildBaselines, OUTPUT, SOURCE } from "./baselines.mjs";
 import { buildCore, OUTPUTS } from "./core_module.mjs";
 import { alone, at, isFresh, isMain, npm, quietly, say, step } from "./steps.mjs";
 
@@ -35,7 +36,16 @@ const dist = {
   run: () => quietly(process.execPath, [at("node_modules/tsdown/dist/run.mjs"), "--log-level", "warn"]),
 };
 
-const steps = { dependencies, core, dist };
+/** Only for the benchmark and the tests: the demo does not need it. */
+const baselines = {
+  title: "built the baselines of the benchmark",
+  inputs: [SOURCE, "scripts/baselines.mjs", "package-lock.json"],
+  outputs: [OUTPUT],
+  stamp: "build/stamps/baselines",
+  run: buildBaselines,
+};
+
+const steps = { dependencies, core, dist, baselines };
 
 /** Set while we run npm: it would start `prepare`, and so us, once more. */
 export const INSTALLING = "ROCKETMQ_WASM_INSTALLING";

@@ -8,7 +8,7 @@ const [first, ...rest] = process.argv.slice(2);
 const one = first !== undefined && first in runtimes;
 const args = one || first === undefined ? rest : [first, ...rest];
 
-await setup();
+await setup({ upTo: "baselines" });
 const results = [];
 for (const runtime of one ? [first] : Object.keys(runtimes)) {
   results.push(await runSuite({ name: runtime, runtime, args }));

@@ -1,0 +1,3 @@
+import { coreBytes } from "../../build/core_bytes.js";
+
+export const coreModule = new WebAssembly.Module(coreBytes);

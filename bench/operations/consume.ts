@@ -7,7 +7,7 @@ import { type Handler, typicalConsumer } from "../baselines/consume_typical.ts";
 import { pullBody } from "../inputs/records.ts";
 import { frameOf, pullAnswerJson } from "../inputs/responses.ts";
 import type { Bar, Case, Operation, Place, Variant } from "../operation.ts";
-import { CAN_LEASE, consumer } from "../ours/consume.ts";
+import { consumer } from "../ours/consume.ts";
 import { aliOnsConsume } from "../peers/ali_ons_codec.ts";
 
 const MESSAGES = 32;
@@ -29,7 +29,7 @@ function consuming(bodyBytes: number, { family, aliOnsFolder }: Place): Case {
     perRun: MESSAGES,
     variants: [
       variant("ours, owned", consumer(frame, false)),
-      ...(CAN_LEASE ? [variant("ours, leased", consumer(frame, true))] : []),
+      variant("ours, leased", consumer(frame, true)),
       variant("typical JS", typicalConsumer(frame)),
       variant("tuned index", tunedConsumer(frame)),
       variant("tuned index + zlib", tunedConsumer(frame, crc32)),
@@ -40,7 +40,7 @@ function consuming(bodyBytes: number, { family, aliOnsFolder }: Place): Case {
         })]
         : []),
     ],
-    bars: [...owned(bodyBytes), ...(CAN_LEASE ? leased(bodyBytes, family === "node") : []), ...peers(aliOns)],
+    bars: [...owned(bodyBytes), ...leased(bodyBytes, family === "node"), ...peers(aliOns)],
   };
 }
 

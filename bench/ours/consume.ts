@@ -1,52 +1,52 @@
 // The one place where the benchmark calls what the client consumes with: from bytes in the inbox to the user's handler and the
 // offset to commit.
-import { Core, type Frame } from "../../client/core.ts";
 import { text } from "../../client/body_codec.ts";
+import { Intake, type IntakeContext } from "../../client/consumer/intake.ts";
 import { ProcessQueue } from "../../client/consumer/process_queue.ts";
-import { copyBatch, PulledMessage, type Reading, Slabs } from "../../client/pulled_message.ts";
+import { Core, type Frame } from "../../client/core.ts";
+import { Lease } from "../../client/lease.ts";
+import { Slabs } from "../../client/message_batch.ts";
+import { buildSubscription } from "../../client/protocol/subscription.ts";
+import { readingWith } from "../../client/pulled_message.ts";
 import { FIRST_OFFSET } from "../inputs/records.ts";
 import { coreModule } from "./core_module.ts";
 
 export type Handler = (body: string, tags: string) => void;
 
-/** Whether `consumer` can lease. */
-export const CAN_LEASE = false;
-
 /** A consumer that reads one pull answer again and again, each time with offsets of its own. */
-export function consumer(frame: Uint8Array, lease: boolean): (handle: Handler) => void {
-  if (lease) throw new Error("Messages cannot be leased yet");
-  const owned = new OwnedConsumer(frame);
-  return (handle) => owned.consume(handle);
+export function consumer(frame: Uint8Array, isLeased: boolean): (handle: Handler) => void {
+  const own = new Consumer(frame, isLeased);
+  return (handle) => own.consume(handle);
 }
 
-const NOBODY: Reading<string>["host"] = {
-  inflate() {
-    throw new Error("Nothing here is compressed");
-  },
-};
-
-class OwnedConsumer {
+class Consumer {
   readonly #core = new Core(coreModule, 16);
   readonly #connection = this.#core.openConnection();
   readonly #inbox: DataView;
   readonly #length: number;
   readonly #offsetsAt: readonly number[];
-  readonly #slabs = new Slabs();
+  readonly #isLeased: boolean;
   readonly #queue = new ProcessQueue<string>(
     this.#core,
     { topic: "TopicTest", brokerName: "broker-a", queueId: 3 },
     FIRST_OFFSET,
   );
-  readonly #reading: Reading<string> = { host: NOBODY, codec: text, maxBodyBytes: 1 << 24 };
+  readonly #intake = new Intake<string>(
+    contextOf(this.#core),
+    this.#queue,
+    buildSubscription("TopicTest", "*", 0),
+  );
   #next = FIRST_OFFSET;
   #handle: Handler = () => {};
+  #leases = 0;
 
-  constructor(frame: Uint8Array) {
+  constructor(frame: Uint8Array, isLeased: boolean) {
     const room = this.#core.room(this.#connection);
     room.set(frame);
     this.#inbox = new DataView(room.buffer, room.byteOffset, frame.length);
     this.#length = frame.length;
     this.#offsetsAt = offsetPlaces(this.#inbox);
+    this.#isLeased = isLeased;
   }
 
   consume(handle: Handler): void {
@@ -54,26 +54,40 @@ class OwnedConsumer {
     this.#handle = handle;
     this.#core.room(this.#connection);
     this.#core.feed(this.#connection, this.#length, this.#settled);
+    if (this.#leases !== 0) throw new Error("A lease has not ended");
   }
 
   readonly #settled = (frame: Frame): void => {
     const queue = this.#queue;
-    const batch = copyBatch(this.#core, frame, true, this.#slabs);
-    const messages: PulledMessage<string>[] = [];
-    for (let row = 0; row < batch.count; row++) {
-      if (batch.status(row) !== 0) throw new Error("A record is not sound");
-      messages.push(new PulledMessage(batch, row, queue.queue, this.#reading));
-    }
-    queue.put(
-      messages,
-      messages.map((message) => Number(message.queueOffset)),
-      messages.map((message) => message.storedLength),
-    );
+    const lease = this.#isLeased ? new Lease(this.#core, this.#ended) : undefined;
+    if (lease) this.#leases++;
+    this.#intake.take(frame, lease);
+    lease?.grant();
     for (let message = queue.take(); message; message = queue.take()) {
       this.#handle(message.body, message.tags);
-      queue.remove(Number(message.queueOffset));
+      queue.remove(message.offset);
+      message.settle();
     }
   };
+
+  readonly #ended = (): void => {
+    this.#leases--;
+  };
+}
+
+/** What an intake uses of a client: its core, and what it reports to. */
+function contextOf(core: Core): IntakeContext<string> {
+  const reading = readingWith({ inflate: fail }, text);
+  return {
+    instance: { core, report: fail },
+    options: { checkCrc: true },
+    slabs: new Slabs(),
+    reading,
+  } as unknown as IntakeContext<string>;
+}
+
+function fail(error?: unknown): never {
+  throw error instanceof Error ? error : new Error("Nothing here is compressed");
 }
 
 /** Where the low half of each record's queue offset is. */

@@ -15,7 +15,7 @@ export class OffsetTree {
 
   /** The offset to commit: the lowest that is left. */
   remove(offsets: readonly number[]): number {
-    return this.#core.removeOffsets(this.#queue, offsets);
+    return Number(this.#core.removeOffsets(this.#queue, offsets));
   }
 
   get count(): number {

@@ -39,6 +39,7 @@ class Consumer {
   #next = FIRST_OFFSET;
   #handle: Handler = () => {};
   #leases = 0;
+  readonly #consumed: { settle(): void }[] = [];
 
   constructor(frame: Uint8Array, isLeased: boolean) {
     const room = this.#core.room(this.#connection);
@@ -65,9 +66,13 @@ class Consumer {
     lease?.grant();
     for (let message = queue.take(); message; message = queue.take()) {
       this.#handle(message.body, message.tags);
-      queue.remove(message.offset);
-      message.settle();
+      queue.finish(message.offset);
+      this.#consumed.push(message);
     }
+    // As the client does at the end of a turn for all handlers that ended in it.
+    queue.removeFinished();
+    for (const message of this.#consumed) message.settle();
+    this.#consumed.length = 0;
   };
 
   readonly #ended = (): void => {
@@ -77,7 +82,7 @@ class Consumer {
 
 /** What an intake uses of a client: its core, and what it reports to. */
 function contextOf(core: Core): IntakeContext<string> {
-  const reading = readingWith({ inflate: fail }, text);
+  const reading = readingWith({ host: { inflate: fail }, core }, text);
   return {
     instance: { core, report: fail },
     options: { checkCrc: true },

@@ -66,7 +66,8 @@ function packed() {
   ];
   const missing = wanted.map((path) => path.replace(/^\.\//, "")).filter((path) => !names.includes(path));
   const alien = names.filter((name) =>
-    !/^(dist\/|docs\/api\.md$|bench\/(RESULTS\.md|plots\/.*\.svg)$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(name)
+    !/^(dist\/|docs\/api\.md$|bench\/(RESULTS\.md|plots\/.*\.svg)$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/
+      .test(name)
   );
   if (missing.length > 0) throw new Error(`missing in the package: ${missing.join(", ")}`);
   if (alien.length > 0) throw new Error(`not meant for the package: ${alien.join(", ")}`);

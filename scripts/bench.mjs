@@ -7,6 +7,7 @@ import os from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { endToEnd } from "./bench_end_to_end.mjs";
 import { installAliOns, measureJava } from "./bench_peers.mjs";
 import { bundle } from "./bundle.mjs";
 import { nodeOf } from "./node_lines.mjs";
@@ -19,7 +20,8 @@ const RESULTS = at("bench/RESULTS.md");
 
 await setup({ upTo: "baselines" });
 const report = await import(pathToFileURL(await bundle("bench/report/mod.ts")).href);
-process.exitCode = await main(process.argv.slice(2));
+const [part, ...rest] = process.argv.slice(2);
+process.exitCode = part === "e2e" ? await endToEnd(rest) : await main(process.argv.slice(2));
 
 async function main(args) {
   let options, names;

@@ -3,6 +3,7 @@
 // Name servers and brokers are bound to 127.0.0.1 where the version can (4.x, and the HA port always, listen everywhere).
 //
 //   rocketmq.mjs start --dir DIR [--version 5.5.0] [--masters 1] [--slaves] [--namesrvs 1] [--set key=value]... [--heap 512m]
+//                      [--measured]   the JVM's own choice of compilers and collector, for brokers that run long under load
 //   rocketmq.mjs stop  --dir DIR
 //   rocketmq.mjs kill|term|restart --dir DIR --name NAME     one process: SIGKILL, orderly end, start again on its port
 //   rocketmq.mjs run   [options of start] -- COMMAND...      start, run COMMAND with NAMESRV_ADDR set, stop
@@ -39,7 +40,7 @@ const OPENS = [
   ...["java.nio", "sun.nio.ch", "java.util", "java.lang"].map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`),
 ];
 /** Short-lived processes on a busy machine: the second compiler costs more than it brings. */
-const JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true"];
+const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
 
 /** The folder with the jars of `version`, fetched once; two processes may ask at the same time. */
 function jars(version) {
@@ -149,17 +150,18 @@ async function listening(port, pid) {
 }
 
 /** Starts one Java process of the cluster; its properties file is written if given, else the one from before is used. */
-function launch({ lib, dir, name, main, properties, heap }) {
+function launch({ lib, dir, name, main, properties, heap, measured }) {
   const home = join(dir, "home");
   const file = join(dir, `${name}.properties`);
   if (properties) {
     writeFileSync(file, Object.entries(properties).map(([key, value]) => `${key}=${value}\n`).join(""));
   }
   const log = openSync(join(dir, `${name}.log`), "a");
+  const jvm = ["-Djava.net.preferIPv4Stack=true", ...(measured ? [] : SHORT_LIVED)];
   const own = [`-Duser.home=${home}`, `-Drocketmq.home.dir=${home}`, `-Djava.io.tmpdir=${home}`];
   const child = spawn(
     "java",
-    [`-Xms${heap}`, `-Xmx${heap}`, ...JVM, ...own, ...OPENS, "-cp", join(lib, "*"), main, "-c", file],
+    [`-Xms${heap}`, `-Xmx${heap}`, ...jvm, ...own, ...OPENS, "-cp", join(lib, "*"), main, "-c", file],
     { detached: true, stdio: ["ignore", log, log], env: { ...process.env, ROCKETMQ_HOME: home } },
   );
   closeSync(log);
@@ -182,7 +184,7 @@ async function start(options) {
 
 class StartError extends Error {}
 
-async function startOnce({ version, dir, masters, slaves, namesrvs, heap, set }) {
+async function startOnce({ version, dir, masters, slaves, namesrvs, heap, measured, set }) {
   const lib = jars(version);
   prepareHome(dir);
   const roles = [];
@@ -196,9 +198,9 @@ async function startOnce({ version, dir, masters, slaves, namesrvs, heap, set })
   const namesrvAddr = namesrvPorts.map((port) => `127.0.0.1:${port}`).join(";");
   const cluster = { version, namesrvAddr, brokers: [], pids: [], processes: {} };
   const add = (port, name, main, properties) => {
-    const pid = launch({ lib, dir, heap, name, main, properties });
+    const pid = launch({ lib, dir, heap, measured, name, main, properties });
     cluster.pids.push(pid);
-    cluster.processes[name] = { pid, port, main, heap };
+    cluster.processes[name] = { pid, port, main, heap, measured };
     keep(dir, cluster);
   };
   for (const [index, listenPort] of namesrvPorts.entries()) {
@@ -302,7 +304,8 @@ async function one(action, dir, name) {
   if (!entry) throw new Error(`no process ${name} in ${dir}; there are ${Object.keys(cluster.processes).join(", ")}`);
   if (action === "restart") {
     if (isOurs(entry.pid, dir)) throw new Error(`${name} runs already`);
-    entry.pid = launch({ lib: jars(cluster.version), dir, name, main: entry.main, heap: entry.heap });
+    const { main, heap, measured } = entry;
+    entry.pid = launch({ lib: jars(cluster.version), dir, name, main, heap, measured });
     cluster.pids.push(entry.pid);
     keep(dir, cluster);
     if (!(await listening(entry.port, entry.pid))) throw new Error(`${name} did not start again`);
@@ -371,6 +374,7 @@ async function main() {
       namesrvs: { type: "string", default: "1" },
       slaves: { type: "boolean", default: false },
       heap: { type: "string", default: "512m" },
+      measured: { type: "boolean", default: false },
       set: { type: "string", multiple: true, default: [] },
       name: { type: "string" },
     },

@@ -1,0 +1,17 @@
+// What `scripts/bench_e2e.mjs` uses.
+export { createTopic } from "../peers/raw_wire.ts";
+export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
+export { replaceSection } from "../report/results.ts";
+export { parseEndToEndArguments, USAGE } from "./arguments.ts";
+export { chosenCases, RATE } from "./cases.ts";
+export { settingArguments } from "./settings.ts";
+export {
+  barLines,
+  endToEndMarkdown,
+  endToEndSummary,
+  endToEndTable,
+  readLines,
+  runLine,
+  settingLine,
+} from "./table.ts";
+export { missedOf, rowsOf } from "./verdict.ts";

@@ -4,6 +4,7 @@ export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
 export { replaceSection } from "../report/results.ts";
 export { parseEndToEndArguments, USAGE } from "./arguments.ts";
 export { chosenCases, RATE } from "./cases.ts";
+export { profileText, topOfProfile } from "./profile.ts";
 export { settingArguments } from "./settings.ts";
 export {
   barLines,

@@ -26,6 +26,8 @@ interface AliOns {
 const CLIENT = "ali-ons";
 const TAGS = "TagA";
 const ASSIGNED_AFTER_MS = 5_000;
+/** It takes nothing but async functions for handlers. */
+const taken = Promise.resolve();
 const settings = ownSettings();
 const load = createRequire(join(settings.text("folder"), "x.js"));
 const { Producer, Consumer, Message } = load("ali-ons") as AliOns;
@@ -73,9 +75,9 @@ async function send(given: Settings): Promise<void> {
 async function push(given: Settings): Promise<void> {
   const counter = new Counter(given.number("warmUp"), given.number("messages"));
   const consumer = newConsumer(given, { consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" });
-  consumer.subscribe(given.text("topic"), "*", () => {
+  consumer.subscribe(given.text("topic"), "*", async () => {
     counter.add(1);
-    return Promise.resolve();
+    await taken;
   });
   const inTime = limitTime(Math.min(40, given.number("timeout")), () => counter.cut());
   const marks = await counter.done;
@@ -86,9 +88,9 @@ async function push(given: Settings): Promise<void> {
 async function through(given: Settings): Promise<void> {
   const topic = given.text("topic"), messages = given.number("messages"), number = newRun();
   const arrivals = new Arrivals(number, messages);
-  newConsumer(given).subscribe(topic, "*", ({ body }) => {
+  newConsumer(given).subscribe(topic, "*", async ({ body }) => {
     arrivals.take(body);
-    return Promise.resolve();
+    await taken;
   });
   await new Promise((resolve) => setTimeout(resolve, ASSIGNED_AFTER_MS));
   const producer = await newProducer();

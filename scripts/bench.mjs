@@ -7,6 +7,7 @@ import os from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { canned } from "./bench_canned.mjs";
 import { endToEnd } from "./bench_end_to_end.mjs";
 import { installAliOns, measureJava } from "./bench_peers.mjs";
 import { bundle } from "./bundle.mjs";
@@ -21,7 +22,11 @@ const RESULTS = at("bench/RESULTS.md");
 await setup({ upTo: "baselines" });
 const report = await import(pathToFileURL(await bundle("bench/report/mod.ts")).href);
 const [part, ...rest] = process.argv.slice(2);
-process.exitCode = part === "e2e" ? await endToEnd(rest) : await main(process.argv.slice(2));
+process.exitCode = part === "e2e"
+  ? await endToEnd(rest)
+  : part === "canned"
+  ? await canned(rest)
+  : await main(process.argv.slice(2));
 
 async function main(args) {
   let options, names;

@@ -3,12 +3,44 @@ import type { ResponseReader } from "./response_sum.ts";
 const QUOTE = 34, COMMA = 44, MINUS = 45, ZERO = 48, OPEN_BRACKET = 91, BACKSLASH = 92, CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123, CLOSE_BRACE = 125;
 
+/** The same for every frame of some bytes. */
+export function handScanner(b: Uint8Array): ResponseReader {
+  const { header, read } = headerScanner(b);
+  return {
+    readAll() {
+      let sum = 0;
+      for (let at = 0; at + 8 <= b.length;) {
+        const total = b[at]! << 24 | b[at + 1]! << 16 | b[at + 2]! << 8 | b[at + 3]!;
+        const headerLength = b[at + 5]! << 16 | b[at + 6]! << 8 | b[at + 7]!;
+        read(at + 8, at + 8 + headerLength);
+        sum += header.opaque + header.code + header.a + header.b + header.c + header.d + header.textLength;
+        at += 4 + total;
+      }
+      return sum;
+    },
+  };
+}
+
+/** What the last header said: opaque, code, numbers by the completion's names, and where `msgId` stands. */
+export interface ScannedHeader {
+  readonly opaque: number;
+  readonly code: number;
+  readonly flag: number;
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+  readonly d: number;
+  readonly textAt: number;
+  readonly textLength: number;
+}
+
 /**
  * `hand scanner`: one pass over the bytes of a header. A name is told by its length and a letter or two, digits are read by a
  * loop, everything else is skipped; no string and no object is made.
  */
-export function handScanner(bytes: Uint8Array): ResponseReader {
-  const b = bytes;
+export function headerScanner(
+  b: Uint8Array,
+): { readonly header: ScannedHeader; readonly read: (from: number, end: number) => void } {
   // What the last call found: a string's place, or where a number ended.
   let stringAt = 0, stringLength = 0, numberEnd = 0;
   const header = { opaque: 0, code: 0, flag: 0, a: 0, b: 0, c: 0, d: 0, textAt: 0, textLength: 0 };
@@ -96,17 +128,5 @@ export function handScanner(bytes: Uint8Array): ResponseReader {
     }
   };
 
-  return {
-    readAll() {
-      let sum = 0;
-      for (let at = 0; at + 8 <= b.length;) {
-        const total = b[at]! << 24 | b[at + 1]! << 16 | b[at + 2]! << 8 | b[at + 3]!;
-        const headerLength = b[at + 5]! << 16 | b[at + 6]! << 8 | b[at + 7]!;
-        readHeader(at + 8, at + 8 + headerLength);
-        sum += header.opaque + header.code + header.a + header.b + header.c + header.d + header.textLength;
-        at += 4 + total;
-      }
-      return sum;
-    },
-  };
+  return { header, read: readHeader };
 }

@@ -61,6 +61,6 @@ export function bestSend(to: SendTarget): SendWriter {
     reset() {
       end = 0;
     },
-    written: () => buffer.slice(0, end),
+    written: () => buffer.subarray(0, end),
   };
 }

@@ -41,6 +41,6 @@ export function typicalSend(to: SendTarget): SendWriter {
     reset() {
       frames = [];
     },
-    written: () => Buffer.concat(frames),
+    written: () => frames.length === 1 ? frames[0]! : Buffer.concat(frames),
   };
 }

@@ -3,15 +3,21 @@
 export const CLIENTS = ["ours", "raw socket", "Java", "Go", "ali-ons"] as const;
 export type ClientName = typeof CLIENTS[number];
 
-/** Ours may cost at most `goal` times the CPU of `baseline`. */
+/** Ours may cost at most `goal` times the CPU of `baseline`; without a goal it is only told. */
 export interface Bar {
-  readonly baseline: ClientName;
-  readonly goal: number;
+  readonly baseline: string;
+  readonly goal?: number;
 }
 
-export interface EndToEndCase {
-  /** "send-128-w512" */
+/** What rows are made of. */
+export interface BenchCase {
   readonly name: string;
+  readonly bars: readonly Bar[];
+  /** In the order of the table. */
+  readonly clients: readonly string[];
+}
+
+export interface EndToEndCase extends BenchCase {
   readonly kind: "send" | "push" | "through";
   readonly bodyBytes: number;
   /** Sends in flight; 0 where that says nothing. */
@@ -25,7 +31,6 @@ export interface EndToEndCase {
   /** Messages that wait in the topic before the first run. */
   readonly backlog: number;
   readonly clients: readonly ClientName[];
-  readonly bars: readonly Bar[];
 }
 
 /** Peak of resident memory: at most this times the raw socket's. */
@@ -105,7 +110,7 @@ export const cases: readonly EndToEndCase[] = [
 ];
 
 /** The cases whose names contain one of the parts; all when there are none. Throws when a part fits no case. */
-export function chosenCases(only: readonly string[]): readonly EndToEndCase[] {
+export function chosenCases<Case extends BenchCase>(only: readonly string[], cases: readonly Case[]): readonly Case[] {
   for (const part of only) {
     if (!cases.some(({ name }) => name.includes(part))) {
       throw new Error(`--only "${part}" fits no case: ${cases.map(({ name }) => name).join(", ")}`);

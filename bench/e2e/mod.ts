@@ -3,7 +3,8 @@ export { createTopic } from "../peers/raw_wire.ts";
 export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
 export { replaceSection } from "../report/results.ts";
 export { parseEndToEndArguments, USAGE } from "./arguments.ts";
-export { chosenCases, RATE } from "./cases.ts";
+export { cannedCases } from "./canned_cases.ts";
+export { cases, chosenCases, RATE } from "./cases.ts";
 export { profileText, topOfProfile } from "./profile.ts";
 export { settingArguments } from "./settings.ts";
 export {

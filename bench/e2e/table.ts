@@ -32,7 +32,8 @@ export function endToEndTable(rows: readonly Row[]): string {
 
 /** How many bars hold where they decide, and which do not. */
 export function endToEndSummary(rows: readonly Row[]): string {
-  const missed = missedOf(rows), all = rows.filter(decides).flatMap(({ judged }) => judged).length;
+  const missed = missedOf(rows), all = barsOf(rows.filter(decides));
+  if (all === 0) return "No bar decides here";
   return [
     ...missed.map(({ row, bar }) => `missed: ${row.name}, ${barText(bar)}`),
     `${all - missed.length} of ${all} bars hold on Node 20`,
@@ -74,6 +75,10 @@ export function readLines(text: string): { readonly runs: readonly Run[]; readon
   };
 }
 
+/** How many have a goal. */
+const barsOf = (rows: readonly Row[]): number =>
+  rows.flatMap(({ judged }) => judged).filter(({ goal }) => goal !== undefined).length;
+
 const groups = (rows: readonly Row[]): ReadonlyMap<string, Row[]> => {
   const byRuntime = new Map<string, Row[]>();
   for (const row of rows) byRuntime.set(row.runtime, [...byRuntime.get(row.runtime) ?? [], row]);
@@ -97,7 +102,8 @@ const cellsOf = ({ name, judged }: Row, summary: Summary): readonly string[] => 
 ];
 
 const barText = ({ what, baseline, ratio, goal, verdict }: Judged): string =>
-  `${what} ${ratio.toFixed(2)} × ${baseline}, at most ${goal}${verdict === "missed" ? " MISSED" : ""}`;
+  `${what} ${ratio.toFixed(2)} × ${baseline}${goal === undefined ? "" : `, at most ${goal}`}` +
+  (verdict === "missed" ? " MISSED" : "");
 
 /** Three digits. */
 function figure(value: number | null): string {

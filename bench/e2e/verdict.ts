@@ -1,5 +1,5 @@
 // Runs of a case become medians, medians are held against the bars.
-import { type Bar, type ClientName, CLIENTS, type EndToEndCase, MEMORY_GOAL } from "./cases.ts";
+import { type Bar, type BenchCase, MEMORY_GOAL } from "./cases.ts";
 import type { Measurement } from "./meter.ts";
 
 /** One run, as it is kept. */
@@ -7,13 +7,13 @@ export interface Run {
   readonly name: string;
   /** "node 20.20.2", on which ours ran; null for the peers, which count beside ours on each runtime. */
   readonly runtime: string | null;
-  readonly client: ClientName;
+  readonly client: string;
   readonly measurement: Measurement;
 }
 
 /** What the runs of one client in one case come to. */
 export interface Summary {
-  readonly client: ClientName;
+  readonly client: string;
   readonly runs: number;
   readonly cpuPerMillion: number;
   /** Of the CPU: (largest - smallest) / median. */
@@ -25,7 +25,8 @@ export interface Summary {
   readonly errors: number;
 }
 
-export type Verdict = "met" | "missed";
+/** "told" where there is no goal. */
+export type Verdict = "met" | "missed" | "told";
 
 /** A bar with the figures it was held against. */
 export interface Judged extends Bar {
@@ -48,13 +49,13 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /** Rows in the order of `cases`, a row for each runtime. Bars whose baseline was not run are left out. */
-export function rowsOf(cases: readonly EndToEndCase[], runs: readonly Run[]): readonly Row[] {
+export function rowsOf(cases: readonly BenchCase[], runs: readonly Run[]): readonly Row[] {
   const named = [...new Set(runs.flatMap(({ runtime }) => runtime ?? []))];
   const runtimes = named.length > 0 ? named : ["without ours"];
   return runtimes.flatMap((runtime) =>
     cases.flatMap((each): Row[] => {
       const own = runs.filter((run) => run.name === each.name && (run.runtime ?? runtime) === runtime);
-      const summaries = CLIENTS.flatMap((client) => {
+      const summaries = each.clients.flatMap((client) => {
         const measurements = own.filter((run) => run.client === client).map(({ measurement }) => measurement);
         return measurements.length === 0 ? [] : [summaryOf(client, measurements)];
       });
@@ -63,7 +64,7 @@ export function rowsOf(cases: readonly EndToEndCase[], runs: readonly Run[]): re
   );
 }
 
-function summaryOf(client: ClientName, measurements: readonly Measurement[]): Summary {
+function summaryOf(client: string, measurements: readonly Measurement[]): Summary {
   const median = (value: (each: Measurement) => number): number => medianOf(measurements.map(value));
   const optional = (value: (each: Measurement) => number | null): number | null => {
     const known = measurements.map(value).filter((each) => each !== null);
@@ -83,8 +84,8 @@ function summaryOf(client: ClientName, measurements: readonly Measurement[]): Su
   };
 }
 
-function judge({ bars }: EndToEndCase, summaries: readonly Summary[]): readonly Judged[] {
-  const of = (client: ClientName): Summary | undefined => summaries.find((summary) => summary.client === client);
+function judge({ bars }: BenchCase, summaries: readonly Summary[]): readonly Judged[] {
+  const of = (client: string): Summary | undefined => summaries.find((summary) => summary.client === client);
   const ours = of("ours"), raw = of("raw socket");
   if (!ours) return [];
   const judged = bars.flatMap((bar): Judged[] => {
@@ -99,7 +100,7 @@ const judgedOf = (bar: Bar, what: Judged["what"], ratio: number): Judged => ({
   ...bar,
   what,
   ratio,
-  verdict: ratio <= bar.goal ? "met" : "missed",
+  verdict: bar.goal === undefined ? "told" : ratio <= bar.goal ? "met" : "missed",
 });
 
 /** Bars decide on Node 20; Deno and Bun are printed. */

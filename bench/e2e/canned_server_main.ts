@@ -1,0 +1,3 @@
+import { runCannedServer } from "./canned_server.ts";
+
+await runCannedServer();

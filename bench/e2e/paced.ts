@@ -82,33 +82,35 @@ export interface RatePlan {
   readonly perSecond: number;
 }
 
-/** Sends at a steady rate, a timer each millisecond; ends when every message of the run has arrived. */
+/**
+ * Sends at a steady rate, a timer each millisecond; ends when every message of the run has arrived. A send that fails ends it at
+ * once, because its message would be waited for.
+ */
 export async function sendAtRate(
   send: (body: Uint8Array) => Promise<unknown>,
   { bodyBytes, warmUp, messages, perSecond }: RatePlan,
   arrivals: Arrivals,
   run: number,
 ): Promise<Sent> {
-  let from: Mark | undefined, sent = 0, errors = 0;
+  let from: Mark | undefined, sent = 0;
   const started = performance.now();
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
     const timer = setInterval(() => {
       const due = (performance.now() - started) * perSecond / 1e3;
       while (sent < warmUp + messages && sent <= due) {
         if (sent === warmUp) from = mark();
         send(stampedBody(bodyBytes, sent >= warmUp ? run : 0)).catch((error) => {
-          if (errors++ < 3) console.error(error);
+          clearInterval(timer);
+          reject(error);
         });
         sent++;
       }
-      if (sent < warmUp + messages) return;
-      clearInterval(timer);
-      resolve();
+      if (sent === warmUp + messages) clearInterval(timer);
     }, 1);
+    arrivals.all.then(resolve);
   });
-  await arrivals.all;
   if (from === undefined) throw new Error("Nothing was sent");
-  return { marks: [from, mark()], latencies: arrivals.latencies(), errors };
+  return { marks: [from, mark()], latencies: arrivals.latencies(), errors: 0 };
 }
 
 /** A number that no other run has had lately. */

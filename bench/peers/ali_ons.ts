@@ -102,7 +102,7 @@ async function through(given: Settings): Promise<void> {
   };
   limitTime(given.number("timeout"), () => process.exit(3));
   const sent = await sendAtRate(
-    (body) => producer.send(new Message(topic, TAGS, Buffer.from(body))),
+    (body) => producer.send(new Message(topic, TAGS, Buffer.from(body.buffer as ArrayBuffer))),
     plan,
     arrivals,
     number,

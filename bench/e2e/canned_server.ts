@@ -7,6 +7,7 @@ import { frameOf, sendAnswerBinary, sendAnswerJson } from "../inputs/responses.t
 const SEND_MESSAGE_V2 = 310, GET_ROUTEINFO_BY_TOPIC = 105;
 const ONEWAY = 2;
 const OPAQUE = Buffer.from('"opaque":'), CODE = Buffer.from('"code":'), FLAG = Buffer.from('"flag":');
+const SPACE = 32, ZERO = 48;
 /** Where a frame with a ROCKETMQ header has its opaque. */
 const BINARY_OPAQUE_AT = 13;
 
@@ -111,13 +112,13 @@ function plainBinary(body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.from(frameOf(header, body));
 }
 
+/** The digits behind a name, and behind spaces: the best client patches its opaque in right-aligned. */
 function numberAfter(bytes: Buffer, name: Buffer, from: number, end: number): number {
   const found = bytes.indexOf(name, from);
   if (found < 0 || found >= end) return -1;
-  let value = 0;
-  for (let at = found + name.length, digit; (digit = bytes[at]! - 48) >= 0 && digit <= 9; at++) {
-    value = value * 10 + digit;
-  }
+  let at = found + name.length, value = 0;
+  while (bytes[at] === SPACE) at++;
+  for (let digit; (digit = bytes[at]! - ZERO) >= 0 && digit <= 9; at++) value = value * 10 + digit;
   return value;
 }
 

@@ -24,6 +24,8 @@ export interface BenchArguments {
 }
 
 export const USAGE = `npm run bench -- [options]
+npm run bench -- e2e --help      our client and its peers at a real broker
+npm run bench -- canned --help   clients in JavaScript at a server that does no work
 
   --runtime NAME   node (default), deno, bun, node22, node24, node26; may be given several times
   --runtimes all   all of them

@@ -17,9 +17,9 @@ export class Children {
     process.off("SIGINT", this.#interrupt).off("SIGTERM", this.#interrupt);
   }
 
-  /** What a program prints; an error when it fails. `env` is added to ours. */
-  output([program, ...args], { env = {} } = {}) {
-    const child = this.start([program, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  /** What a program prints; an error when it fails. */
+  output([program, ...args]) {
+    const child = this.start([program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
     return new Promise((resolve, reject) => {
       let output = "";
       child.stdout.setEncoding("utf8").on("data", (chunk) => output += chunk);
@@ -32,9 +32,9 @@ export class Children {
   }
 
   /** A process that goes on; it is ended with `kill()`, at the latest by an interruption. */
-  start([program, ...args], { env = {}, stdio }) {
+  start([program, ...args], { stdio }) {
     // In a group of its own: ctrl-C at a terminal reaches it through us alone.
-    const child = spawn(program, args, { cwd: root, stdio, env: { ...process.env, ...env }, detached: true });
+    const child = spawn(program, args, { cwd: root, stdio, detached: true });
     this.#running.add(child);
     child.once("close", () => this.#running.delete(child)).once("error", () => this.#running.delete(child));
     return child;

@@ -1,7 +1,7 @@
 // Every number that the core and TypeScript agree on. Only `export const NAME = <integer>`, from 0 to 2^31-1 or a small
 // negative error code: both compilers read this file. Raise ABI_VERSION with any change to a number or a layout.
 
-export const ABI_VERSION = 1;
+export const ABI_VERSION = 2;
 
 // ── sizes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 /** Free bytes behind everything a loop may overshoot; also the tail of every block. */

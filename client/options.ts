@@ -22,7 +22,10 @@ export interface Logger {
   error: LogMethod;
 }
 
-/** What every client takes. Times are milliseconds; names and defaults are the Java client's. */
+/**
+ * What every client takes. Times are whole milliseconds, from 1 to 2^31 - 1 unless an option says otherwise; names and
+ * defaults are the Java client's. What is out of range is an `ArgumentError`.
+ */
 export interface ClientOptions {
   /**
    * "a:9876;b:9876", an array, a function, or a URL. A URL with a path other than "/" is an address server that answers
@@ -43,16 +46,16 @@ export interface ClientOptions {
   serializeType?: "JSON" | "ROCKETMQ";
   /** Not supported yet: only false. */
   vipChannelEnabled?: boolean;
-  /** One request that is not a send or a pull. Default 3000. */
+  /** Milliseconds for one request that is not a send or a pull; at least 1. Default 3000. */
   requestTimeout?: number;
-  /** Default 3000. */
+  /** Milliseconds until an attempt to connect is given up; at least 1. Default 3000. */
   connectTimeout?: number;
-  /** Default 30000. */
+  /** Milliseconds between heartbeats to each broker; at least 10. Default 30000. */
   heartbeatBrokerInterval?: number;
-  /** How often known routes are asked again. Default 30000. */
+  /** Milliseconds until known routes are asked again; at least 10. Default 30000. */
   pollNameServerInterval?: number;
   /**
-   * Memory of this client's core, in MiB of address space. Default 128; it never grows. Of a consumer's queues 7 for every 4
+   * Memory of this client's core, in MiB of address space: 2 to 1024. Default 128; it never grows. Of a consumer's queues 7 for every 4
    * MiB (224 of 128 MiB, 3 of 2 MiB) wait at their brokers for the next message and get it at once; the others are asked
    * once a second while they are empty.
    */
@@ -68,15 +71,15 @@ export interface ProducerOptions<T> extends ClientOptions {
   /** Default "DEFAULT_PRODUCER". */
   producerGroup?: string;
   codec?: Codec<T>;
-  /** For a whole send, its retries included. Default 3000. */
+  /** Milliseconds for a whole send, its retries included; at least 1. Default 3000. */
   sendMsgTimeout?: number;
-  /** Default 2. */
+  /** Further attempts after the first one, 0 to 100. Default 2. */
   retryTimesWhenSendFailed?: number;
   /** Default false: an answer other than SEND_OK is a result. */
   retryAnotherBrokerWhenNotStoreOK?: boolean;
-  /** Bytes of a body before compression. Default 4 MiB. */
+  /** Bytes of a body before compression, 1 to 16,000,000. Default 4 MiB. */
   maxMessageSize?: number;
-  /** Queues of a topic that a send creates. Default 4. */
+  /** Queues of a topic that a send creates, 1 to 65535. Default 4. */
   defaultTopicQueueNums?: number;
   /**
    * ZLIB, level 5, for bodies from 4096 bytes on. LZ4 has no levels. ZSTD needs a runtime that has it: Node from 22.15 on,
@@ -103,21 +106,21 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   consumeFromWhere?: ConsumeFromWhere;
   /** Which queues this member of the group takes; the same for all members. Default "AVG". */
   allocateMessageQueueStrategy?: AllocateStrategy;
-  /** Handlers running at once. Default 20. */
+  /** Handlers of this consumer that run at once, 1 to 65535. Default 20. */
   concurrency?: number;
-  /** Default 32, at most 1024. */
+  /** Messages that one pull asks for, 1 to 1024. Default 32. */
   pullBatchSize?: number;
-  /** Cached messages of one queue before pulling pauses. Default 1000. */
+  /** Cached messages of one queue before pulling pauses, 1 to 65535. Default 1000. */
   pullThresholdForQueue?: number;
-  /** MiB. Default 100. */
+  /** MiB of cached bodies of one queue before pulling pauses, 1 to 1024. Default 100. */
   pullThresholdSizeForQueue?: number;
-  /** Highest minus lowest cached offset before pulling pauses. Default 2000. */
+  /** Highest minus lowest cached offset of one queue before pulling pauses, 1 to 65535. Default 2000. */
   consumeConcurrentlyMaxSpan?: number;
-  /** Pause between pulls. Default 0. */
+  /** Milliseconds between two pulls of one queue, 0 to 65535. Default 0. */
   pullInterval?: number;
-  /** Default 5000. */
+  /** Milliseconds between two commits of offsets; at least 10. Default 5000. */
   persistConsumerOffsetInterval?: number;
-  /** -1 is 16. */
+  /** Times that a message comes again after its handler failed, before it is a dead letter; 0 or more. -1, the default, is 16. */
   maxReconsumeTimes?: number;
   /** Verify body checksums. Default true. */
   checkCrc?: boolean;

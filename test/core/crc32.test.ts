@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as abi from "../../core-as/abi.ts";
 import { crc32 } from "./crc32_model.ts";
@@ -80,7 +80,7 @@ test("crc32 refuses bytes that do not lie in the arena", () => {
   expect(core.run({ opcode: abi.OP_CRC32, ptr: end - 1064, len: 1000 }).result).toBe(0);
 });
 
-test.runIf(existsSync(vectors))("crc32 equals what Java says, for its buffers and texts", () => {
+test("crc32 equals what Java says, for its buffers and texts", () => {
   const core = openCore(), rows = readFileSync(vectors, "utf8").trim().split("\n").map((line) => JSON.parse(line));
   for (const row of rows) {
     const bytes = bytesOf(row);

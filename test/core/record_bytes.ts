@@ -1,4 +1,4 @@
-// Records as a broker stores them, written field by field. `protocol.md` § 4.1 and § 4.7.
+// Records as a broker stores them, written field by field: docs/protocol.md, "Messages".
 
 import { crc32 } from "./crc32_model.ts";
 

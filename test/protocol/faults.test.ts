@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import * as abi from "../../core-as/abi.ts";
 import { ArgumentError, FrameError } from "../../client/errors.ts";
 import { decodeBatch, encodeBatch } from "../../client/protocol/batch.ts";
-import { decodeCommand, encodeCommand, type SerializeType } from "../../client/protocol/command.ts";
+import { decodeCommand, encodeCommand, readCommand, type SerializeType } from "../../client/protocol/command.ts";
 import { readHeader, SERIALIZE_JSON } from "../../client/protocol/header.ts";
 import { decodeOffsetMsgId } from "../../client/protocol/ids.ts";
 import { parseJson } from "../../client/protocol/json.ts";
@@ -14,6 +14,7 @@ import { walkRecords } from "../../client/protocol/record_walk.ts";
 import { decodeRoute } from "../../client/protocol/route.ts";
 import { decodeSendRequest, readSendAnswer, sendProgram, sendRequest } from "../../client/protocol/send.ts";
 import { decodeText, encodeText } from "../../client/protocol/text.ts";
+import { ColdPrograms } from "../../client/remoting/cold_programs.ts";
 import { openCore } from "../support/core.ts";
 import { answer, feed, kindOf, lend, lendUnread, runProgram } from "./frames.ts";
 
@@ -72,6 +73,73 @@ describe("codec-1: bare integer JSON keys", () => {
   test("codec-1: a text that is still broken fails alone", () => {
     expect(() => decodeRoute(route(`{0:}`, `"a"`))).toThrow(FrameError);
     expect(decodeRoute(route(`{0:"h:1"}`, `"a"`)).queueDatas).toHaveLength(1);
+  });
+});
+
+describe("codec-4: reader buffer limit below a legal frame", () => {
+  const bodyOf = (index: number) => new Uint8Array(200 * 1024).map((_, at) => at * (2 * index + 1) + (at >> 8));
+  const records = Array.from({ length: 32 }, (_, index) => record({ queueOffset: BigInt(index), body: bodyOf(index) }));
+  const ext = { nextBeginOffset: "32", minOffset: "0", maxOffset: "32", suggestWhichBrokerId: "0" };
+  const joined = (parts: readonly Uint8Array[]): Uint8Array => {
+    const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  };
+  const frame = (serializeType: SerializeType): Uint8Array =>
+    encodeCommand({
+      code: 0,
+      opaque: 7,
+      flag: 1,
+      extFields: ext,
+      body: joined(records.map(encodeRecord)),
+      serializeType,
+      language: "JAVA",
+    });
+
+  for (const [where, coreMemory] of [["in the arena", 32], ["outside it, where there is no room", 2]] as const) {
+    test(`codec-4: a pull answer of 32 records of 200 KiB is decoded whole, ${where}`, () => {
+      for (const serializeType of kinds) {
+        const core = openCore(coreMemory), bytes = frame(serializeType);
+        expect(bytes.length).toBeGreaterThan(6.25 * 1024 * 1024);
+        let answers = 0;
+        feed(core, core.openConnection(), bytes, (lent) => {
+          answers++;
+          expect(lent.inArena).toBe(coreMemory === 32);
+          expect(readPullAnswer(lent)).toMatchObject({ code: 0, nextBeginOffset: 32, maxOffset: 32 });
+          const body = lent.body(), rows = walkRecords(body, true);
+          expect(rows.length).toBe(32 * abi.ROW_SIZE);
+          if (lent.inArena) {
+            expect(core.walk(lent, 0, true)).toBe(32);
+            expect(core.walkedTo).toBe(body.length);
+            const table = new Uint8Array(32 * abi.ROW_SIZE);
+            core.copyRows(32, table, 0);
+            expect(table).toEqual(rows);
+          }
+          const view = new DataView(rows.buffer);
+          for (const [index, { queueOffset, body: sent }] of records.entries()) {
+            const row = index * abi.ROW_SIZE, at = view.getUint32(row + abi.ROW_BODY, true);
+            expect(view.getUint8(row + abi.ROW_STATUS)).toBe(abi.ROW_OK);
+            expect(view.getBigInt64(row + abi.ROW_QUEUE_OFFSET, true)).toBe(queueOffset);
+            const read = body.subarray(at, at + view.getUint32(row + abi.ROW_BODY_LEN, true));
+            expect(read.length === sent.length && read.every((byte, i) => byte === sent[i]), `record ${index}`).toBe(
+              true,
+            );
+          }
+        });
+        expect(answers).toBe(1);
+      }
+    });
+  }
+
+  test("codec-4: one byte more than the largest frame is an error that says how much is allowed", () => {
+    const core = openCore(), connection = core.openConnection();
+    const length = new Uint8Array(4);
+    new DataView(length.buffer).setUint32(0, abi.FRAME_MAX - 3);
+    expect(() => feed(core, connection, length, () => {})).toThrow(`longer than ${abi.FRAME_MAX} bytes`);
   });
 });
 
@@ -335,11 +403,14 @@ describe("wasm-5: text functions refuse shared memory", () => {
     const to = { producerGroup: "PG", topic: "T", brokerName: "b", defaultTopic: "TBW102", defaultTopicQueueNums: 4 };
     const steps = sendProgram(to, kindOf({ a: "" }), "", "JSON");
     runProgram(steps, "JSON", { opaque: 1, value: 0, now: 1, args: ["0", "a\u0001".repeat(50)] });
+    let read = 0;
     feed(core, connection, answer(0, { msgId: "A".repeat(40), queueId: "1", queueOffset: "2" }), (frame) => {
+      read++;
       expect(frame.text()).toBe("A".repeat(40));
       expect(readSendAnswer(frame).msgId).toBe("A".repeat(40));
       expect(readHeader(frame.headerBytes(), SERIALIZE_JSON).extFields["queueId"]).toBe("1");
     });
+    expect(read).toBe(1);
     expect(calls).toBeGreaterThan(3);
   });
 });
@@ -354,9 +425,24 @@ describe("wasm-9: long text overflows the call stack", () => {
         remark: long,
         extFields: { long },
       });
-      const text = long.slice(0, 12_000), steps = sendProgram(to, kindOf({ a: text }), "", serializeType);
-      const sent = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args: ["0", text] });
-      expect(decodeCommand(sent).extFields["i"]!.split("a\u0001")[1]).toBe(`${text}\u0002`);
+      const steps = sendProgram(to, kindOf({ a: long }), "", serializeType);
+      const sent = runProgram(steps, serializeType, { opaque: 1, value: 0, now: 1, args: ["0", long] });
+      expect(decodeCommand(sent).extFields["i"]!.split("\u0002")[1]).toBe(`a\u0001${long}`);
+
+      // The remark of a request goes into the core as an argument, that of an answer comes out of it.
+      const core = openCore(), segment = core.openSegment(), cold = new ColdPrograms(core, serializeType);
+      const { program, value, args, body } = cold.request({ code: 1, flag: 1, remark: long, extFields: {} })!;
+      expect(core.encode(program, segment, 1, value, args, body)).toBe(true);
+      const remarked = core.segmentBytes(segment).slice();
+      expect(decodeCommand(remarked).remark).toBe(long);
+      expect(lend(remarked, (lent) => readCommand(lent)).remark).toBe(long);
+      const texts: string[] = [];
+      const msgId = serializeType === "JSON" ? long.replaceAll(/["\\\n]/g, "x") : long;
+      feed(core, core.openConnection(), answer(0, { msgId, queueId: "1", queueOffset: "2" }, serializeType), (lent) => {
+        expect(lent.fields & abi.FIELD_TEXT).toBe(abi.FIELD_TEXT);
+        texts.push(lent.text());
+      });
+      expect(texts).toEqual([msgId]);
     }
     const item = "x\\n中".repeat(1000);
     const text = `{"list":[${Array.from({ length: 1100 }, () => `"${item}"`).join(",")}]}`;

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as abi from "../../core-as/abi.ts";
 import { decodeBatch } from "../../client/protocol/batch.ts";
@@ -19,6 +20,7 @@ import {
   javaHost,
   present,
   readFrames,
+  readLines,
   type RecordVector,
   toBase64,
 } from "./vectors.ts";
@@ -30,6 +32,33 @@ test("every recorded frame is there", () => {
   console.log(`${frames.length} frames, ${withRecords} with records`);
   expect(frames.length).toBe(3322);
   expect(withRecords).toBe(186);
+});
+
+test("every line of the other files is there: their tests go over what they find", () => {
+  const lines = readdirSync(new URL("../vectors/", import.meta.url))
+    .filter((name) => name.endsWith(".jsonl") && !name.startsWith("frames-")).sort()
+    .map((name) => [name.replace(".jsonl", ""), readLines(name).length]);
+  expect(Object.fromEntries(lines)).toEqual({
+    "body-4.4.0": 38,
+    "body-4.9.7": 38,
+    "body-5.3.3": 44,
+    "body-5.5.0": 44,
+    "oracle-allocate": 360,
+    "oracle-batch": 20,
+    "oracle-command": 68,
+    "oracle-compression": 15,
+    "oracle-crc32": 336,
+    "oracle-delay": 26,
+    "oracle-hash": 95,
+    "oracle-header": 99,
+    "oracle-ids": 92,
+    "oracle-lz4": 655,
+    "oracle-names": 25,
+    "oracle-properties": 79,
+    "oracle-record": 60,
+    "oracle-subscription": 78,
+    "oracle-validate": 89,
+  });
 });
 
 test("every frame is decoded as Java decoded it", () => {

@@ -10,6 +10,7 @@ import { decodeUpdateOffset, encodeOffset } from "../../client/protocol/offsets.
 import { decodePullRequest, encodePullAnswer, type PullFields, type PullTarget } from "../../client/protocol/pull.ts";
 import { encodeRecord, type NewRecord } from "../../client/protocol/record.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
+import { rethrowAssertions } from "../support/assertions.ts";
 import type { Answer } from "../support/peer.ts";
 import { Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
@@ -136,5 +137,6 @@ export function withScript(script: Script, run: (world: ScriptedConsumer) => Pro
     });
     await sim.run(Promise.all(made.map((consumer) => consumer.shutdown({ timeout: 1_000 }))));
     await sim.run(world.close());
+    rethrowAssertions(errors);
   };
 }

@@ -6,6 +6,7 @@ import type { MessageExt } from "../../client/message.ts";
 import type { ProducerOptions, PushConsumerOptions } from "../../client/options.ts";
 import type { Producer } from "../../client/producer/producer.ts";
 import { createProducerOn, createPushConsumerOn } from "../../client/shared_client.ts";
+import { rethrowAssertions } from "../support/assertions.ts";
 import { Simulation } from "../support/sim.ts";
 
 export const TOPIC = "Orders";
@@ -62,6 +63,7 @@ export function inCluster(test: (world: World) => Promise<void>, options: Cluste
     });
     await sim.run(Promise.all(clients.map((shutdown) => shutdown())));
     await sim.run(cluster.close());
+    rethrowAssertions(errors);
   };
 }
 

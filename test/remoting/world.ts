@@ -2,6 +2,7 @@ import { Core } from "../../client/core.ts";
 import type { RocketMQError } from "../../client/errors.ts";
 import type { Host } from "../../client/host.ts";
 import { Remoting } from "../../client/remoting/remoting.ts";
+import { rethrowAssertions } from "../support/assertions.ts";
 import { type Faults, Simulation } from "../support/sim.ts";
 import { Peer, type Script } from "../support/peer.ts";
 
@@ -44,6 +45,7 @@ export function world(seed: number, faults: Partial<Faults> = {}): World {
     peer: (script, port = 0) => Peer.listen(sim.listener, script, "10.9.0.1", port),
     async end() {
       await sim.run(remoting.close());
+      rethrowAssertions(errors);
       const { connections, inFlight } = remoting.stats;
       const left = { connections, inFlight, bytes: core.failure ? 0 : core.bytesInUse - inUse };
       if (left.connections || left.inFlight || left.bytes) throw new Error(`Left behind: ${JSON.stringify(left)}`);

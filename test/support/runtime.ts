@@ -12,7 +12,7 @@ export const listener: Listener = isDeno
   ? (await import("../../host-deno/listener.ts")).listener
   : (await import("../../host-node/listener.ts")).listener;
 
-/** What `host.connect` is, with a lookup of the test's choice. */
-export const connectSocket = isDeno
-  ? (await import("../../host-deno/socket.ts")).connectSocket
-  : (await import("../../host-node/socket.ts")).connectSocket;
+/** `connectSocket` is what `host.connect` is, with a lookup of the test's choice; `TcpSocket` is what comes of it. */
+export const { connectSocket, TcpSocket } = isDeno
+  ? await import("../../host-deno/socket.ts")
+  : await import("../../host-node/socket.ts");

@@ -59,19 +59,26 @@ export interface CommandStream {
 }
 
 export interface CodecOptions {
-  /** Memory of the codec's core, in MiB of address space: 1 to 1024, 128 unless given. What does not fit is done without it. */
+  /**
+   * Memory of the codec's core, in MiB of address space: 1 to 1024. 128 unless given on Node, Deno and Bun, 16 elsewhere. What
+   * does not fit is done without it.
+   */
   coreMemory?: number;
-  /** Only where a runtime cannot compile bytes: the module of "rocketmq-wasm/core.wasm". */
+  /**
+   * The module of "rocketmq-wasm/core.wasm". Needed only where a runtime cannot compile bytes; it also saves compiling them
+   * again for every codec outside Node, Deno and Bun.
+   */
   core?: WebAssembly.Module;
 }
 
-/** A codec on a host, of which it needs the core and inflating. */
+/** A codec on a host, of which it needs inflating, and the core unless that is among the options. */
 export function createCodecWith(
   host: Pick<Host, "core" | "inflate" | "crc32">,
   options: CodecOptions = {},
+  coreMemoryDefault = CORE_MEMORY_DEFAULT,
 ): RemotingCodec {
   checkNames(options, ["coreMemory", "core"]);
-  const { coreMemory = CORE_MEMORY_DEFAULT, core = host.core } = options;
+  const { coreMemory = coreMemoryDefault, core = host.core } = options;
   if (!Number.isInteger(coreMemory) || coreMemory < CORE_MEMORY_MIN || coreMemory > CORE_MEMORY_MAX) {
     throw new ArgumentError(`coreMemory must be ${CORE_MEMORY_MIN}..${CORE_MEMORY_MAX} MiB, got ${coreMemory}`);
   }

@@ -21,7 +21,11 @@ const checks = [
   ["package", "attw", () => quietly(bin("attw"), ["--pack", at("."), "--profile", "esm-only"])],
   ["package", "what npm pack takes", packed],
   ["package", "dist/ depends on nothing", independent],
-  ["package", "the edge door needs no runtime's modules", () => void follow(at("dist/host-edge/codec.js"), new Set(), /^$/)],
+  [
+    "package",
+    "the edge door needs no runtime's modules",
+    () => void follow(at("dist/host-edge/codec.js"), new Set(), /^$/),
+  ],
 ];
 
 await setup();

@@ -218,10 +218,3 @@ test(
     expect([await ids(DLQ), await ids(RETRY)]).toEqual([["dead"], ["alive"]]);
   }),
 );
-
-test("delay: levels are read as Java reads them", () => {
-  for (const { delayLevel, parsed, table } of readLines("oracle-delay.jsonl").filter((row) => "delayLevel" in row)) {
-    if (parsed) expect(parseDelayLevels(delayLevel)).toEqual(Object.values(table));
-    else expect(() => parseDelayLevels(delayLevel), delayLevel).toThrow(ArgumentError);
-  }
-});

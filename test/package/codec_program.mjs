@@ -76,7 +76,7 @@ function checkMessages(codec) {
   same("batch", new DataView(batch.buffer, batch.byteOffset).getUint32(0), batch.length);
 }
 
-const bytesOf = (text) => Uint8Array.from(new TextEncoder().encode(text));
+const bytesOf = (text) => new TextEncoder().encode(text);
 const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 const plain = (command) => ({ ...command, extFields: { ...command.extFields }, body: [...command.body] });
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { countLine, ORACLES } from "./oracle.ts";
+import { ORACLES } from "./oracle.ts";
 import { bodyVersions, readLines } from "./vectors.ts";
 
 const folder = new URL("../", import.meta.url);
@@ -35,8 +35,6 @@ test("every oracle is asked, row by row, by the test that says so", () => {
     expect(readLines(`${oracle}.jsonl`), oracle).toHaveLength(rows);
     expect(source(test), oracle).toMatch(new RegExp(`everyRow(<\\w+>)?\\(\\s*"${oracle}"`));
   }
-  const all = Object.values(ORACLES).reduce((sum, { rows, notOurs = 0 }) => sum + rows - notOurs, 0);
-  console.log(countLine("oracles in all", all, all));
 });
 
 test("every other vector file is one whose rows a test goes through, and has as many as it says", () => {

@@ -39,8 +39,18 @@ export class NotOurs {
  * else. All rows are asked; the count is printed, then the first failure thrown.
  */
 export function everyRow<R = Row>(oracle: string, check: (row: R, index: number) => void | NotOurs): void {
+  const rows = readLines(`${oracle}.jsonl`) as R[], notOurs = everyOne(oracle, rows, check);
+  const wanted = ORACLES[oracle];
+  expect({ rows: rows.length, notOurs }).toEqual({ rows: wanted?.rows, notOurs: wanted?.notOurs ?? 0 });
+}
+
+/** The same for rows from anywhere; returns how many were not ours. */
+export function everyOne<R>(
+  name: string,
+  rows: readonly R[],
+  check: (row: R, index: number) => void | NotOurs,
+): number {
   const others = new Map<string, number>(), failures: unknown[] = [];
-  const rows = readLines(`${oracle}.jsonl`) as R[];
   let notOurs = 0;
   for (const [index, row] of rows.entries()) {
     try {
@@ -52,14 +62,14 @@ export function everyRow<R = Row>(oracle: string, check: (row: R, index: number)
       failures.push(error);
     }
   }
-  console.log(countLine(oracle, rows.length - notOurs - failures.length, rows.length - notOurs, others));
+  const asked = rows.length - notOurs;
+  console.log(countLine(name, asked - failures.length, asked, others));
   if (failures.length > 0) throw failures[0];
-  const wanted = ORACLES[oracle];
-  expect({ rows: rows.length, notOurs }).toEqual({ rows: wanted?.rows, notOurs: wanted?.notOurs ?? 0 });
+  return notOurs;
 }
 
 /** "oracle-hash: 1,234 of 1,234", and what was left out. */
-export function countLine(name: string, passed: number, all: number, others: ReadonlyMap<string, number> = new Map()) {
+function countLine(name: string, passed: number, all: number, others: ReadonlyMap<string, number> = new Map()) {
   const text = (count: number): string => count.toLocaleString("en-US");
   const rest = [...others].map(([what, count]) => `; ${text(count)} not ours: ${what}`).join("");
   return `${name}: ${text(passed)} of ${text(all)}${rest}`;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { DELAY_LEVELS, parseDelayLevels } from "../../broker/schedule.ts";
-import { ArgumentError } from "../../client/errors.ts";
 import { RequestCode } from "../../client/protocol/codes.ts";
 import { decodeOffsetMsgId } from "../../client/protocol/ids.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";

@@ -1,7 +1,10 @@
 import { defineConfig } from "tsdown";
 
 /** The doors users import: one set per host, in JavaScript because no runtime strips types inside node_modules. */
-const doors = ["host-node", "host-deno"].flatMap((host) => ["mod", "codec", "broker"].map((door) => `${host}/${door}`));
+const doors = [
+  ...["host-node", "host-deno"].flatMap((host) => ["mod", "codec", "broker"].map((door) => `${host}/${door}`)),
+  "host-edge/codec",
+];
 const commands = ["cli/bin_node", "cli/demo"];
 
 /** What ends up inside the command line; the licence of each travels along. */

@@ -12,6 +12,10 @@ import { RECONSUME_MAX } from "./send.ts";
 /** The first retry has this level, each further one the next. */
 const FIRST_LEVEL = 3;
 
+/** The delay of a retry: what the consumer asked for, or as often as the message was retried. */
+export const retryLevel = (given: number, reconsumeTimes: number): number =>
+  given > 0 ? given : FIRST_LEVEL + reconsumeTimes;
+
 /** CONSUMER_SEND_MSG_BACK (`AbstractSendMessageProcessor#consumerSendMsgBack`). */
 export function sendBack(state: BrokerState, { extFields }: RemotingCommand): Answer {
   const back = decodeSendBack(extFields);
@@ -21,7 +25,7 @@ export function sendBack(state: BrokerState, { extFields }: RemotingCommand): An
   const record = state.messages.recordAt(Number(back.offset));
   if (!record) throw new Refusal(ResponseCode.SYSTEM_ERROR, `look message by offset failed, ${back.offset}`);
   const isDead = back.delayLevel < 0 || record.reconsumeTimes >= (back.maxReconsumeTimes ?? RECONSUME_MAX);
-  const level = back.delayLevel > 0 ? back.delayLevel : FIRST_LEVEL + record.reconsumeTimes;
+  const level = retryLevel(back.delayLevel, record.reconsumeTimes);
   const properties = decodeProperties(record.properties);
   properties[names.RETRY_TOPIC] ??= record.topic;
   properties[names.ORIGIN_MESSAGE_ID] ??= offsetMsgIdOf(record);

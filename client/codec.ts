@@ -1,6 +1,7 @@
 import * as abi from "../core-as/abi.ts";
 import { allocateQueues, type AllocateStrategy } from "./allocate.ts";
 import { bytes as plainBytes } from "./body_codec.ts";
+import { checkArray, checkBytes, checkObject, checkSeed } from "./codec_arguments.ts";
 import { Core, CORE_MEMORY_DEFAULT, CORE_MEMORY_MAX, CORE_MEMORY_MIN } from "./core.ts";
 import { ArgumentError, CoreError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -59,19 +60,26 @@ export interface CommandStream {
 }
 
 export interface CodecOptions {
-  /** Memory of the codec's core, in MiB of address space: 1 to 1024, 128 unless given. What does not fit is done without it. */
+  /**
+   * Memory of the codec's core, in MiB of address space: 1 to 1024. 128 unless given on Node, Deno and Bun, 16 elsewhere. What
+   * does not fit is done without it.
+   */
   coreMemory?: number;
-  /** Only where a runtime cannot compile bytes: the module of "rocketmq-wasm/core.wasm". */
+  /**
+   * The module of "rocketmq-wasm/core.wasm". Needed only where a runtime cannot compile bytes; it also saves compiling them
+   * again for every codec outside Node, Deno and Bun.
+   */
   core?: WebAssembly.Module;
 }
 
-/** A codec on a host, of which it needs the core and inflating. */
+/** A codec on a host, of which it needs inflating, and the core unless that is among the options. */
 export function createCodecWith(
   host: Pick<Host, "core" | "inflate" | "crc32">,
   options: CodecOptions = {},
+  coreMemoryDefault = CORE_MEMORY_DEFAULT,
 ): RemotingCodec {
   checkNames(options, ["coreMemory", "core"]);
-  const { coreMemory = CORE_MEMORY_DEFAULT, core = host.core } = options;
+  const { coreMemory = coreMemoryDefault, core = host.core } = options;
   if (!Number.isInteger(coreMemory) || coreMemory < CORE_MEMORY_MIN || coreMemory > CORE_MEMORY_MAX) {
     throw new ArgumentError(`coreMemory must be ${CORE_MEMORY_MIN}..${CORE_MEMORY_MAX} MiB, got ${coreMemory}`);
   }
@@ -100,10 +108,14 @@ class CoreCodec implements RemotingCodec {
   }
 
   encode(command: RemotingCommand): Uint8Array {
+    checkObject("A command", command);
+    const { body } = command;
+    if (body !== undefined) checkBytes("The body of a command", body);
     return encodeCommand(command);
   }
 
   decode(frame: Uint8Array): RemotingCommand {
+    checkBytes("A frame", frame);
     return decodeCommand(frame);
   }
 
@@ -114,6 +126,7 @@ class CoreCodec implements RemotingCodec {
 
   decodeMessages(body: Uint8Array, options: { checkCrc?: boolean } = {}): MessageExt[] {
     checkNames(options, ["checkCrc"]);
+    checkBytes("The body of a pull", body);
     const { checkCrc = true } = options;
     // The messages read from a copy: the caller's bytes stay the caller's.
     const batch = batchOf(body, this.#walk(body, checkCrc));
@@ -136,6 +149,8 @@ class CoreCodec implements RemotingCodec {
   }
 
   crc32(bytes: Uint8Array, seed = 0): number {
+    checkBytes("What is summed", bytes);
+    checkSeed(seed);
     return seed === 0 && this.#host.crc32 ? this.#host.crc32(bytes) : this.#core.crc32(bytes, seed);
   }
 
@@ -146,6 +161,8 @@ class CoreCodec implements RemotingCodec {
     queues: readonly MessageQueue[],
     clientIds: readonly string[],
   ): readonly MessageQueue[] {
+    checkArray("queues", queues);
+    checkArray("clientIds", clientIds);
     return allocateQueues(this.#core, strategy, group, clientId, queues, clientIds);
   }
 
@@ -208,6 +225,7 @@ class Commands implements CommandStream {
 
   feed(chunk: Uint8Array): RemotingCommand[] {
     if (this.#failure !== undefined) throw this.#failure;
+    checkBytes("A chunk", chunk);
     const commands: RemotingCommand[] = [];
     try {
       this.#frames.feed(chunk, (frame) => commands.push(decodeCommand(frame)));
@@ -231,14 +249,17 @@ function checkStatus(batch: MessageBatch, row: number): void {
 }
 
 function checkBatch(messages: readonly Message[]): void {
+  checkArray("The messages of a batch", messages);
+  for (const message of messages) {
+    checkObject("A message", message);
+    if (typeof message.topic !== "string") throw new ArgumentError("A message must have a topic");
+    checkBytes("The body of a message in a batch", message.body);
+  }
   const first = messages[0];
   if (!first) throw new ArgumentError("Cannot encode a batch of no messages");
   const { topic } = first;
   if (isRetryTopic(topic)) throw new ArgumentError(`Cannot encode a batch for retry topic "${topic}"`, { topic });
   for (const message of messages) {
-    if (!(message.body instanceof Uint8Array)) {
-      throw new ArgumentError("Cannot encode a batch: a body is no Uint8Array", { topic });
-    }
     if (message.topic !== topic) {
       throw new ArgumentError(`Cannot encode a batch for topics "${topic}" and "${message.topic}": it has one`, {
         topic,

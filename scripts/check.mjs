@@ -14,13 +14,18 @@ const checks = [
   ["abi", "docs/abi.md is drawn from abi.ts", script("scripts/draw_abi.mjs", "--check")],
   ["format", "deno fmt", () => quietly(bin("deno"), ["fmt", "--check"])],
   ["lint", "deno lint", () => quietly(bin("deno"), ["lint"])],
-  ...["client", "broker", "host-node", "cli", "examples", "bench", "test", "."].map(types),
-  ["types", "by deno check", () => quietly(bin("deno"), ["check", "host-deno/", "examples/"])],
+  ...["client", "broker", "host-node", "host-edge", "cli", "examples", "bench", "test", "."].map(types),
+  ["types", "by deno check", () => quietly(bin("deno"), ["check", "host-deno/", "host-edge/", "examples/"])],
   ["structure", "who imports whom, decorators, manifests", structure],
   ["package", "publint", () => quietly(bin("publint"), ["--strict", at(".")])],
   ["package", "attw", () => quietly(bin("attw"), ["--pack", at("."), "--profile", "esm-only"])],
   ["package", "what npm pack takes", packed],
   ["package", "dist/ depends on nothing", independent],
+  [
+    "package",
+    "the edge door needs no runtime's modules",
+    () => void follow(at("dist/host-edge/codec.js"), new Set(), /^$/),
+  ],
 ];
 
 await setup();
@@ -97,17 +102,18 @@ function independent() {
   for (const entry of entries.filter((path) => /\.js$|\.d\.ts$/.test(path))) follow(at(entry), seen);
 }
 
-function follow(file, seen) {
+function follow(file, seen, builtIn = /^node:/) {
   if (seen.has(file)) return;
   seen.add(file);
   const specifiers = readFileSync(file, "utf8").matchAll(/^\s*(?:import|export)\b[^"';]*?(?:\bfrom\s*)?"([^"]+)"/gm);
   for (const [, specifier] of specifiers) {
-    if (specifier.startsWith("node:")) continue;
+    if (builtIn.test(specifier)) continue;
     if (!specifier.startsWith(".")) throw new Error(`${file} needs ${specifier}`);
     const next = new URL(specifier, `file://${file}`).pathname;
     follow(
       file.endsWith(".d.ts") && existsSync(next.replace(/\.js$/, ".d.ts")) ? next.replace(/\.js$/, ".d.ts") : next,
       seen,
+      builtIn,
     );
   }
 }

@@ -27,7 +27,7 @@ const core = {
 const dist = {
   title: "built dist/",
   inputs: [
-    ...["client", "host-node", "host-deno", "broker", "cli", "core-as/abi.ts"],
+    ...["client", "host-node", "host-deno", "host-edge", "broker", "cli", "core-as/abi.ts"],
     ...["build/core.wasm", "build/core_bytes.js", "build/core_bytes.d.ts"],
     ...["tsdown.config.ts", "tsconfig.base.json", "tsconfig.dist.json", "package.json", "package-lock.json"],
   ],

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // npm run test:package: what npm pack makes, installed into an empty folder. The quick start runs on Node (import and
 // require), on Deno with nothing but the network, and on Bun, each against the package's own `rmq broker`; the types
-// compile for a consumer with little. A fresh clone (of what is committed) can be packed, and installed by its git address.
+// compile for a consumer with little. The codec runs as a browser and workerd get it. A fresh clone (of what is committed) can be packed, and installed by its git address.
 // The last line counts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,12 +10,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { at, npm, quietly, root } from "./steps.mjs";
+import { at, npm, quietly, root, step } from "./steps.mjs";
 import { setup } from "./setup.mjs";
 import { finish } from "./suite.mjs";
 
 const RUN_TIMEOUT_MS = 60_000;
 const HOST = "127.0.0.1";
+/** Only this script needs it: it is installed below build/, once. */
+const WORKERD = "1.20261117.1";
+const WORKERD_CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [(name = "codec", worker = (
+  modules = [
+    (name = "worker.mjs", esModule = embed "worker.mjs"),
+    (name = "rocketmq-wasm/core.wasm", wasm = embed "core.wasm"),
+  ],
+  compatibilityDate = "2025-01-01",
+))]);
+`;
 
 await setup();
 const folder = mkdtempSync(join(tmpdir(), "rocketmq-wasm-package-"));
@@ -57,6 +68,9 @@ async function runAll() {
       ["types: the quick start, lib ES2022", () => compile("quick_start.ts", ["node"])],
       ["types: every door, lib ES2022, no runtime's types", () => compile("consumer.ts", [])],
       ["types: the quick start, deno check", () => quietly(deno, ["check", "quick_start.ts"], { cwd: folder })],
+      ["codec: Node, Deno and Bun get their own door", ownDoors],
+      ["codec: bundled for a browser, on Deno without any permission", onBrowser],
+      [`codec: bundled for workerd ${WORKERD}, the core as a module`, onWorkerd],
       ["rmq --help", () => expectText(quietly(rmq(), ["--help"]), "broker")],
       ["npm pack in a fresh clone", packFreshClone],
       ["npm install git+file:…", installFromGit],
@@ -115,6 +129,74 @@ function quickStart(command, args) {
 
 function expectText(output, expected) {
   if (!output.includes(expected)) throw new Error(`"${expected}" is missing in its output:\n${output}`);
+}
+
+/** The export conditions choose the door with everything the runtime has. */
+function ownDoors() {
+  const program = `console.log(import.meta.resolve("rocketmq-wasm/codec"))`;
+  writeFileSync(join(folder, "door.mjs"), program);
+  const doorOf = (command, args) => quietly(command, [...args, "door.mjs"], { cwd: folder });
+  expectText(doorOf(process.execPath, []), "/dist/host-node/codec.js");
+  expectText(doorOf(at("node_modules/.bin/bun"), ["run"]), "/dist/host-node/codec.js");
+  expectText(doorOf(at("node_modules/.bin/deno"), ["run", "--no-prompt"]), "/dist/host-deno/codec.js");
+}
+
+async function onBrowser() {
+  const code = await bundleFor(["browser"], "codec_program.mjs");
+  if (/\bnode:/.test(code)) throw new Error("the bundle names modules of Node");
+  writeFileSync(join(folder, "browser.mjs"), `${code}\nconsole.log(checkCodec());\n`);
+  expectText(quietly(at("node_modules/.bin/deno"), ["run", "--no-prompt", "browser.mjs"], { cwd: folder }), "is well");
+}
+
+async function onWorkerd() {
+  writeFileSync(join(folder, "worker.mjs"), await bundleFor(["workerd", "browser"], "codec_worker.mjs"));
+  copyFileSync(join(folder, "node_modules/rocketmq-wasm/dist/core.wasm"), join(folder, "core.wasm"));
+  writeFileSync(join(folder, "worker.capnp"), WORKERD_CONFIG);
+  const output = quietly(await workerd(), ["test", "--verbose", "worker.capnp"], {
+    cwd: folder,
+    timeout: RUN_TIMEOUT_MS,
+  });
+  expectText(output, "codec is well");
+}
+
+async function workerd() {
+  const own = at("build/workerd");
+  const program = join(own, "node_modules/.bin/workerd");
+  await step({
+    title: `installed workerd ${WORKERD}`,
+    inputs: ["scripts/test_package.mjs"],
+    outputs: ["build/workerd/node_modules/.bin/workerd"],
+    stamp: "build/stamps/workerd",
+    run: () => {
+      mkdirSync(own, { recursive: true });
+      writeFileSync(join(own, "package.json"), `{ "private": true }\n`);
+      npm(["install", "--no-audit", "--no-fund", `workerd@${WORKERD}`], { cwd: own });
+    },
+  });
+  return program;
+}
+
+/** One module of test/package/ and what it imports of the installed package, found by these export conditions. */
+async function bundleFor(conditions, name) {
+  for (const each of ["codec_program.mjs", "codec_worker.mjs"]) {
+    copyFileSync(at(`test/package/${each}`), join(folder, each));
+  }
+  const { build } = await import("vite");
+  const [{ output }] = await build({
+    root: folder,
+    configFile: false,
+    logLevel: "error",
+    resolve: { conditions: [...conditions, "module"] },
+    build: {
+      write: false,
+      minify: false,
+      target: "es2022",
+      lib: { entry: join(folder, name), formats: ["es"] },
+      rolldownOptions: { external: ["rocketmq-wasm/core.wasm"] },
+    },
+  });
+  if (output.length !== 1) throw new Error(`the bundle has ${output.length} files`);
+  return output[0].code;
 }
 
 /** It must build before it packs, and say nothing on stdout but what was asked for. */

@@ -15,6 +15,7 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
   client: [own("client"), /^core-as\/abi\.ts$/],
   "host-node": [own("host-node"), own("client"), /^broker\/mod\.ts$/, /^build\/core_bytes\.js$/, node, /^bun$/],
   "host-deno": [own("host-deno"), own("client"), /^broker\/mod\.ts$/, /^build\/core_bytes\.js$/, node],
+  "host-edge": [own("host-edge"), own("client"), /^build\/core_bytes\.js$/],
   broker: [
     own("broker"),
     /^client\/(host|errors|core|option_names)\.ts$/,

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { DELAY_LEVELS, parseDelayLevels } from "../../broker/schedule.ts";
-import { ArgumentError } from "../../client/errors.ts";
 import { RequestCode } from "../../client/protocol/codes.ts";
 import { decodeOffsetMsgId } from "../../client/protocol/ids.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
@@ -218,10 +217,3 @@ test(
     expect([await ids(DLQ), await ids(RETRY)]).toEqual([["dead"], ["alive"]]);
   }),
 );
-
-test("delay: levels are read as Java reads them", () => {
-  for (const { delayLevel, parsed, table } of readLines("oracle-delay.jsonl").filter((row) => "delayLevel" in row)) {
-    if (parsed) expect(parseDelayLevels(delayLevel)).toEqual(Object.values(table));
-    else expect(() => parseDelayLevels(delayLevel), delayLevel).toThrow(ArgumentError);
-  }
-});

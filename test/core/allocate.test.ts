@@ -4,7 +4,7 @@ import { allocateQueues, type AllocateStrategy, queueText } from "../../client/a
 import { ArgumentError } from "../../client/errors.ts";
 import type { MessageQueue } from "../../client/message.ts";
 import * as abi from "../../core-as/abi.ts";
-import { readLines } from "../protocol/vectors.ts";
+import { everyRow } from "../protocol/oracle.ts";
 import { openCore, TinyDriver } from "../support/core.ts";
 import { freshSeed, Random } from "./random.ts";
 import { hashOf, modelShare } from "./ring_model.ts";
@@ -46,9 +46,8 @@ function strategyOf({ strategy, configured, consumerIdcs, inner }: OracleRow): A
 }
 
 test("every strategy gives each client what Java gives it, and refuses what Java refuses", () => {
-  const rows = readLines("oracle-allocate.jsonl") as readonly OracleRow[];
   const counts: Record<string, number> = {};
-  for (const row of rows) {
+  everyRow<OracleRow>("oracle-allocate", (row) => {
     const queues = (row.queues ?? []).map(queueOf), { clientId, group, clients, virtualNodes = 10 } = row;
     const allocate = () => allocateQueues(core, strategyOf(row), group, clientId, queues, clients ?? []);
     if (row.throws) expect(allocate, row.throws.message).toThrow(ArgumentError);
@@ -60,8 +59,7 @@ test("every strategy gives each client what Java gives it, and refuses what Java
       expect(isThere ? share : []).toEqual(row.result);
     }
     counts[row.strategy] = (counts[row.strategy] ?? 0) + 1;
-  }
-  console.log(`allocation oracle: ${rows.length} rows`, counts);
+  });
   expect(counts).toEqual({
     AVG: 60,
     AVG_BY_CIRCLE: 60,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FrameError } from "../../client/errors.ts";
 import * as abi from "../../core-as/abi.ts";
+import { everyRow } from "../protocol/oracle.ts";
 import { fromBase64, readLines } from "../protocol/vectors.ts";
 import { openCore, TinyDriver } from "../support/core.ts";
 import { concat, sameBytes } from "../support/frames.ts";
@@ -40,9 +41,8 @@ describe("LZ4 frames", () => {
   const inflate = (bytes: Uint8Array) => core.inflateLz4(bytes, LIMIT);
 
   test("are read as Java reads them, good and bad ones, and linked blocks as liblz4 does", () => {
-    const rows = readLines("oracle-lz4.jsonl") as readonly VectorRow[];
     const counts = { content: 0, refused: 0, linked: 0 };
-    for (const { name, frame, java, liblz4 } of rows) {
+    everyRow<VectorRow>("oracle-lz4", ({ name, frame, java, liblz4 }) => {
       const ours = read(inflate, fromBase64(frame));
       // Java's decoder takes a distance of 0 and makes up what is there.
       if (name === "block: distance 0") expect(ours).toHaveProperty("error");
@@ -50,9 +50,7 @@ describe("LZ4 frames", () => {
       else if ("error" in java) expect(ours, name).toHaveProperty("error");
       else expect(ours, name).toEqual(java);
       counts["error" in ours ? "refused" : liblz4 ? "linked" : "content"]++;
-    }
-    console.log(`LZ4 vectors: ${rows.length}`, counts);
-    expect(rows.length).toBe(655);
+    });
     expect(counts.content).toBeGreaterThan(80);
     expect(counts.linked).toBeGreaterThan(20);
     expect(counts.refused).toBeGreaterThan(400);

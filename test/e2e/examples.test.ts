@@ -7,6 +7,11 @@ import { host, listener } from "../support/runtime.ts";
 
 /** What each example must print, in any order of lines. */
 const EXAMPLES: Readonly<Record<string, readonly (string | RegExp)[]>> = {
+  "codec.mjs": [
+    'request 1, code 310: {"b":"orders","e":"3"}',
+    'answer 1, code 0: {"queueId":"3","queueOffset":"42"}',
+    "refused: ROCKETMQ_FRAME",
+  ],
   "quick_start.mjs": [/^[0-9A-F]{32} Hello, RocketMQ$/],
   "quick_start.ts": [/^[0-9A-F]{32} Hello, RocketMQ$/],
   "send_and_consume.mjs": ["consumed greeting-1: Hello 1", "consumed greeting-10: Hello 10"],

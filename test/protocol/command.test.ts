@@ -5,17 +5,24 @@ import { decodeCommand, encodeCommand } from "../../client/protocol/command.ts";
 import { readHeader, SERIALIZE_JSON, SERIALIZE_ROCKETMQ } from "../../client/protocol/header.ts";
 import { encodeText } from "../../client/protocol/text.ts";
 import { LANGUAGES, VERSION } from "../../client/protocol/version.ts";
+import { everyRow } from "./oracle.ts";
 import { bodyVersions, fromBase64, present, readLines, readTable, type Row, toBase64 } from "./vectors.ts";
 
 const rows = readLines("oracle-command.jsonl");
 const commands = rows.filter((row) => row.command);
 
 describe("command", () => {
-  test("frames that Java encoded are decoded as Java decodes them", () => {
-    for (const row of commands) {
+  test("frames that Java encoded are decoded as Java decodes them, and written again; its broken frames are refused", () => {
+    everyRow("oracle-command", (row) => {
+      if (row.badFrame) {
+        expectRefused(row);
+        return;
+      }
       expectDecoded(row.JSON);
       expectDecoded(row.ROCKETMQ);
-    }
+      // Two ways of Java to the same header.
+      if (row.rocketMQProtocolEncode) expectSameBinary(row);
+    });
   });
 
   test("what we encode, we decode to what went in", () => {
@@ -39,24 +46,6 @@ describe("command", () => {
         remark: command.remark || null,
         extFields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== "")),
         serializeType: "ROCKETMQ",
-      });
-    }
-  });
-
-  test("broken frames are FrameErrors, and what Java tolerates we tolerate", () => {
-    for (const { badFrame, decoded } of rows.filter((row) => row.badFrame)) {
-      const frame = new Uint8Array(Buffer.from(badFrame, "hex"));
-      if (decoded.error) {
-        expect(() => decodeCommand(frame), badFrame).toThrow(FrameError);
-        continue;
-      }
-      const { code, language, version, flag, extFields } = decodeCommand(frame);
-      expect({ code, language, version, flag, extFields: { ...extFields } }).toEqual({
-        code: decoded.code,
-        language: decoded.language,
-        version: decoded.version,
-        flag: decoded.flag,
-        extFields: {},
       });
     }
   });
@@ -173,13 +162,13 @@ describe("command", () => {
 });
 
 test("header: all of Java's header classes are read field by field, from both kinds", () => {
-  for (const row of readLines("oracle-header.jsonl")) {
+  everyRow("oracle-header", (row) => {
     for (const kind of ["JSON", "ROCKETMQ"]) {
-      if (!row[kind]?.frame) continue;
+      expect(row[kind].frame, row.header).toBeTypeOf("string");
       const { extFields } = decodeCommand(fromBase64(row[kind].frame));
       expect(withoutEmpty(extFields), row.header).toEqual(withoutEmpty(present(row[kind].decodedExtFields)));
     }
-  }
+  });
 });
 
 test("codes, languages and our version are those of the release tables", () => {
@@ -198,6 +187,33 @@ test("codes, languages and our version are those of the release tables", () => {
   expect(Object.fromEntries(LANGUAGES.map((name, code) => [name, code]))).toEqual(newest.LanguageCode);
   expect(VERSION).toBe(513);
 });
+
+/** A broken frame is a FrameError; what Java tolerates we tolerate. */
+function expectRefused({ badFrame, decoded }: Row): void {
+  const frame = new Uint8Array(Buffer.from(badFrame, "hex"));
+  if (decoded.error) {
+    expect(() => decodeCommand(frame), badFrame).toThrow(FrameError);
+    return;
+  }
+  const { code, language, version, flag, extFields } = decodeCommand(frame);
+  expect({ code, language, version, flag, extFields: { ...extFields } }).toEqual({
+    code: decoded.code,
+    language: decoded.language,
+    version: decoded.version,
+    flag: decoded.flag,
+    extFields: {},
+  });
+}
+
+/** Java's binary header, and ours of the same fields in the same order. */
+function expectSameBinary({ command, ROCKETMQ: { frame, decoded }, rocketMQProtocolEncode }: Row): void {
+  const bytes = fromBase64(frame), headerEnd = 8 + (new DataView(bytes.buffer).getUint32(4) & 0xffffff);
+  expect(toBase64(bytes.subarray(8, headerEnd))).toBe(rocketMQProtocolEncode);
+  // An empty name is refused, an empty value or remark left out, and a lone surrogate is another character in Java.
+  const fields = Object.entries(present(command.extFields));
+  if (decoded.error || command.remark === "" || fields.some(([, value]) => value === "" || value === "\ud800")) return;
+  expect(toBase64(encodeCommand({ ...decodeCommand(bytes), serializeType: "ROCKETMQ" }))).toBe(frame);
+}
 
 function expectDecoded({ frame, decoded }: Row): void {
   const bytes = fromBase64(frame);

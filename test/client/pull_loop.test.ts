@@ -96,7 +96,7 @@ test(
 );
 
 test(
-  "a bad record is reported once, and the others are delivered and committed",
+  "a bad record is reported once and handed over without a body, and the others are delivered and committed",
   withScript({
     pull(_, count) {
       if (count > 0) return undefined;
@@ -107,9 +107,13 @@ test(
     },
   }, async ({ sim, consumer, errors, commits }) => {
     const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
-    await sim.run(() => seen.length === 2);
+    await sim.run(() => seen.length === 3);
     await sim.run(() => commits.length > 0);
-    expect(seen.map(({ body }) => body)).toEqual(["one", "three"]);
+    expect([seen[0]!.body, seen[2]!.body]).toEqual(["one", "three"]);
+    expect(() => seen[1]!.body).toThrow(FrameError);
+    expect(() => seen[1]!.rawBody()).toThrow("offset 1 does not match its checksum");
+    expect(() => seen[1]!.retain().body).toThrow(FrameError);
+    expect(seen[1]!.queueOffset).toBe(1n);
     expect(errors.length).toBe(1);
     expect(errors[0]).toBeInstanceOf(FrameError);
     expect(errors[0]!.message).toContain("offset 1");

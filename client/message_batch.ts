@@ -24,14 +24,14 @@ export interface Bounds {
 
 /** Records of one pull answer and their rows. Positions in rows count from `records`, which lies before the first of them. */
 export class MessageBatch {
-  readonly bytes: Uint8Array;
-  readonly view: DataView;
-  readonly records: number;
+  bytes: Uint8Array;
+  view: DataView;
+  records: number;
   /** Where the rows begin. */
-  readonly rows: number;
+  rows: number;
   readonly count: number;
   /** Absent when the bytes are the batch's own for ever. */
-  readonly lease: Lease | undefined;
+  lease: Lease | undefined;
   /** Where the queue began and ended when the records were pulled. */
   bounds: Bounds | undefined;
   /** Why no body of the batch can be read. */
@@ -91,6 +91,19 @@ export class MessageBatch {
       this.#topicLength = length;
     }
     return this.#topic;
+  }
+
+  /** Copies a leased batch out of the arena: its bytes are its own from now on. */
+  moveOut(): void {
+    const last = this.count - 1, { rows } = this;
+    const end = this.records + this.u32(last, abi.ROW_RECORD) + this.u32(last, abi.ROW_RECORD_LEN);
+    const { bytes, view } = sourceOf(this.bytes.slice(rows, end));
+    this.bytes = bytes;
+    this.view = view;
+    this.records -= rows;
+    this.rows = 0;
+    this.lease = undefined;
+    this.#topicLength = -1;
   }
 
   /** A copy of one row and its bytes that stands alone. */
@@ -200,8 +213,9 @@ export function leaseBatch(
 ): MessageBatch | undefined {
   const block = core.lease(frame, from, to, count);
   if (block === 0) return undefined;
-  lease.hold(block);
-  return new MessageBatch(core.arena, block + count * abi.ROW_SIZE - from, block, count, lease);
+  const batch = new MessageBatch(core.arena, block + count * abi.ROW_SIZE - from, block, count, lease);
+  lease.hold(block, batch);
+  return batch;
 }
 
 /** With slabs of one MiB from the start, every batch would meet fresh pages: that is slower. */

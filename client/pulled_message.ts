@@ -86,6 +86,12 @@ export class PulledMessage<T> implements MessageExt<T> {
     lease.settled();
   }
 
+  /** The message waits for long: a lease must not wait with it. */
+  unlease(): void {
+    const { lease } = this.#stored;
+    if (lease !== undefined && lease.generation === this.#generation) lease.release();
+  }
+
   /** The original topic: of a message that was sent back, not the retry topic it came through. */
   get topic(): string {
     const topic = this.storedTopic;

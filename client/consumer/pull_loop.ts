@@ -200,7 +200,8 @@ export class PullLoop<T> {
   /** Inside the read callback. The credit is out until nothing of the answer is in the arena any more. */
   readonly #settled = (frame: Frame): void => {
     const { instance, options, credits } = this.#context;
-    const isLeased = options.leaseMessages && !this.#isOver;
+    // What comes for a paused queue would keep its room until that is resumed.
+    const isLeased = options.leaseMessages && !this.#isOver && !this.#context.isPaused(this.#queue.queue);
     const mayWait = this.#mayWait;
     const lease = isLeased ? new Lease(instance.core, () => credits.give(mayWait)) : undefined;
     try {

@@ -23,12 +23,12 @@ export interface Script {
   /** Answers the pulls of the topic, counted from 0; undefined: the pull is held for ever. */
   pull?(pull: Pull, count: number): Answer | undefined;
   /** Answer to code 14; the default: 22, nothing committed. */
-  committed?: number;
+  committed?: number | bigint;
   /** The code of answers to code 36; the default: 0. */
   sendBack?: number;
   /** Answers to codes 30 and 29. */
-  maxOffset?: number;
-  searched?: number;
+  maxOffset?: number | bigint;
+  searched?: number | bigint;
 }
 
 export interface ScriptedConsumer {

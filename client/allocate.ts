@@ -104,7 +104,7 @@ function nearby(
   const queuesOf = byRoom(queues, roomOf, queueText), clientsOf = byRoom(clientIds, roomOf, (id) => id);
   const room = roomOf(clientId), mine: MessageQueue[] = [];
   const take = (from: readonly MessageQueue[], among: readonly string[]): void => {
-    mine.push(...allocateQueues(core, inner, group, clientId, from, among));
+    for (const queue of allocateQueues(core, inner, group, clientId, from, among)) mine.push(queue);
   };
   const near = queuesOf.get(room);
   if (near) take(near, clientsOf.get(room) ?? []);

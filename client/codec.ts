@@ -133,8 +133,13 @@ class CoreCodec implements RemotingCodec {
     const messages: MessageExt[] = [];
     for (let row = 0; row < batch.count; row++) {
       checkStatus(batch, row);
-      if (batch.kind(row) === abi.ROW_BATCH) messages.push(...this.#unwrap(batch, row));
-      else messages.push(this.#message(batch, row));
+      if (batch.kind(row) === abi.ROW_BATCH) {
+        const inner = this.#unwrap(batch, row);
+        for (let element = 0; element < inner.count; element++) {
+          checkStatus(inner, element);
+          messages.push(this.#message(inner, element));
+        }
+      } else messages.push(this.#message(batch, row));
     }
     return messages;
   }
@@ -200,10 +205,9 @@ class CoreCodec implements RemotingCodec {
   }
 
   /** The messages of an inner batch that the walk left whole: compressed, or with very many elements. */
-  #unwrap(batch: MessageBatch, row: number): MessageExt[] {
+  #unwrap(batch: MessageBatch, row: number): MessageBatch {
     const outer = outerRecord(batch, row);
-    const inner = elementsOf(outer, this.#inflated(outer.sysFlag, outer.body));
-    return Array.from({ length: inner.count }, (_, index) => this.#message(inner, index));
+    return elementsOf(outer, this.#inflated(outer.sysFlag, outer.body));
   }
 
   #inflated(sysFlag: number, body: Uint8Array): Uint8Array {

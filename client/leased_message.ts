@@ -28,6 +28,7 @@ export class LeasedMessage<T> extends PulledMessage<T> {
   #kept: unknown[] | undefined;
   /** Apart: nearly everybody reads them. */
   #tags: string | undefined;
+  #hasReadTags = false;
 
   static {
     for (const [place, name] of FIELDS.entries()) {
@@ -42,8 +43,12 @@ export class LeasedMessage<T> extends PulledMessage<T> {
     }
   }
 
-  override get tags(): string {
-    return this.#tags ??= super.tags;
+  override get tags(): string | undefined {
+    if (!this.#hasReadTags) {
+      this.#tags = super.tags;
+      this.#hasReadTags = true;
+    }
+    return this.#tags;
   }
 
   override rawBody(): Uint8Array {

@@ -9,15 +9,15 @@ export interface MessageQueue {
 export interface Message<T = Uint8Array> {
   topic: string;
   body: T;
-  tags?: string;
+  tags?: string | undefined;
   keys?: string | readonly string[];
   properties?: Readonly<Record<string, string>>;
   /** 1..18, one of the broker's delay levels. */
-  delayTimeLevel?: number;
+  delayTimeLevel?: number | undefined;
   /** `send()` does not support it yet. Absolute time of delivery, ms (5.x brokers). */
-  deliverAt?: number;
+  deliverAt?: number | undefined;
   /** `send()` does not support it yet. Messages with one sharding key go to one queue, in order. */
-  shardingKey?: string;
+  shardingKey?: string | undefined;
   /** Default true: the broker answers only when the message is stored as its configuration promises. */
   waitStoreMsgOK?: boolean;
 }
@@ -26,7 +26,15 @@ export interface Message<T = Uint8Array> {
  * What is consumed. It decodes lazily and is the user's: kept, it stays valid for ever. Only with `leaseMessages` it ends when
  * it is settled: then what was read before stays readable, and any other field is an `ArgumentError`.
  */
-export interface MessageExt<T = Uint8Array> extends Readonly<Omit<Message<T>, "keys" | "properties">>, MessageQueue {
+export interface MessageExt<T = Uint8Array> extends MessageQueue {
+  /** Throws `FrameError` when the body is damaged or cannot be inflated, `CodecError` when the codec throws. */
+  readonly body: T;
+  /** What a message does not have is undefined. */
+  readonly tags?: string | undefined;
+  readonly delayTimeLevel?: number | undefined;
+  readonly deliverAt?: number | undefined;
+  readonly shardingKey?: string | undefined;
+  readonly waitStoreMsgOK?: boolean;
   /** The client's unique id (UNIQ_KEY), or the offset id where there is none. */
   readonly msgId: string;
   readonly offsetMsgId: string;
@@ -41,7 +49,7 @@ export interface MessageExt<T = Uint8Array> extends Readonly<Omit<Message<T>, "k
   readonly storeTimestamp: number;
   readonly storeHost: string;
   readonly preparedTransactionOffset: bigint;
-  readonly transactionId?: string;
+  readonly transactionId?: string | undefined;
   /** Decompressed bytes, owned by the caller; `body` runs the codec once, when it is first read. */
   rawBody(): Uint8Array;
   /** A copy that stands alone: it outlives a lease, and does not keep the rest of its batch in memory. */

@@ -1,7 +1,10 @@
 import * as abi from "../core-as/abi.ts";
 import type { Core, Frame, Offset } from "./core.ts";
 import type { Lease } from "./lease.ts";
+import type { RocketMQError } from "./errors.ts";
+import * as layout from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
+import * as sysFlags from "./protocol/sys_flag.ts";
 import { concat, readText } from "./protocol/text.ts";
 
 /** High words from here on belong to numbers of 2^53 and more. */
@@ -13,16 +16,26 @@ export interface Source {
   readonly view: DataView;
 }
 
+/** What a pull answer says about its queue. */
+export interface Bounds {
+  readonly minOffset: number;
+  readonly maxOffset: number;
+}
+
 /** Records of one pull answer and their rows. Positions in rows count from `records`, which lies before the first of them. */
 export class MessageBatch {
-  readonly bytes: Uint8Array;
-  readonly view: DataView;
-  readonly records: number;
+  bytes: Uint8Array;
+  view: DataView;
+  records: number;
   /** Where the rows begin. */
-  readonly rows: number;
+  rows: number;
   readonly count: number;
   /** Absent when the bytes are the batch's own for ever. */
-  readonly lease: Lease | undefined;
+  lease: Lease | undefined;
+  /** Where the queue began and ended when the records were pulled. */
+  bounds: Bounds | undefined;
+  /** Why no body of the batch can be read. */
+  unreadable: RocketMQError | undefined;
   /** The topic that was read last: mostly it is everybody's. */
   #topic = "";
   #topicAt = 0;
@@ -80,11 +93,78 @@ export class MessageBatch {
     return this.#topic;
   }
 
+  /** Copies a leased batch out of the arena: its bytes are its own from now on. */
+  moveOut(): void {
+    const last = this.count - 1, { rows } = this;
+    const end = this.records + this.u32(last, abi.ROW_RECORD) + this.u32(last, abi.ROW_RECORD_LEN);
+    const { bytes, view } = sourceOf(this.bytes.slice(rows, end));
+    this.bytes = bytes;
+    this.view = view;
+    this.records -= rows;
+    this.rows = 0;
+    this.lease = undefined;
+    this.#topicLength = -1;
+  }
+
+  /** A copy of one row and its bytes that stands alone. */
+  alone(row: number): MessageBatch {
+    const rowAt = this.rows + row * abi.ROW_SIZE;
+    const copy = this.bytes.slice(rowAt, rowAt + abi.ROW_SIZE), fields = new DataView(copy.buffer);
+    const parts = this.kind(row) === abi.ROW_ELEMENT ? this.#partsOfElement(row) : [
+      [this.u32(row, abi.ROW_RECORD), this.u32(row, abi.ROW_RECORD_LEN)] as const,
+    ];
+    let length = 0;
+    for (const [from, partLength] of parts) {
+      for (const field of POSITIONS) {
+        const position = this.u32(row, field);
+        if (position >= from && position <= from + partLength && (position !== 0 || field === abi.ROW_RECORD)) {
+          fields.setUint32(field, position - from + length, true);
+        }
+      }
+      length += partLength;
+    }
+    fields.setUint32(abi.ROW_RECORD_LEN, length, true);
+    const { records } = this;
+    const bytes = parts.map(([from, partLength]) => this.bytes.subarray(records + from, records + from + partLength));
+    const batch = batchOf(concat(bytes), copy);
+    batch.bounds = this.bounds;
+    batch.unreadable = this.unreadable;
+    return batch;
+  }
+
+  /** Where the parts of the records are that an element needs, and how long they are: without its neighbours. */
+  #partsOfElement(row: number): readonly (readonly [from: number, length: number])[] {
+    const sysFlag = this.u32(row, abi.ROW_SYS_FLAG), element = this.u32(row, abi.ROW_BODY) - ELEMENT_BODY_AT;
+    const hosts = (sysFlag & sysFlags.BORN_HOST_V6 ? 20 : 8) + (sysFlag & sysFlags.STORE_HOST_V6 ? 20 : 8);
+    // Up to the length of the body: times, reconsumeTimes and preparedTransactionOffset lie around and behind the hosts.
+    const head = layout.BORN_HOST_AT + hosts + 8 + 12;
+    const end = this.u32(row, abi.ROW_PROPERTIES) + this.u16(row, abi.ROW_PROPERTIES_LEN);
+    return [
+      [this.u32(row, abi.ROW_RECORD), head],
+      [this.u32(row, abi.ROW_TOPIC), this.u16(row, abi.ROW_TOPIC_LEN)],
+      [element, end - element],
+    ];
+  }
+
   /** Text at a position of the records. */
   text(at: number, length: number): string {
     return readText(this.bytes, this.records + at, length);
   }
 }
+
+/** Fields of a row that are positions. */
+const POSITIONS: readonly number[] = [
+  abi.ROW_RECORD,
+  abi.ROW_BODY,
+  abi.ROW_TOPIC,
+  abi.ROW_PROPERTIES,
+  abi.ROW_TAGS,
+  abi.ROW_KEYS,
+  abi.ROW_UNIQ_KEY,
+];
+
+/** What an element has in front of its body. */
+const ELEMENT_BODY_AT = 20;
 
 function isSame(bytes: Uint8Array, one: number, other: number, length: number): boolean {
   for (let i = 0; i < length; i++) if (bytes[one + i] !== bytes[other + i]) return false;
@@ -98,8 +178,8 @@ export function batchOf(bytes: Uint8Array, rows: Uint8Array): MessageBatch {
 }
 
 /** Records that are not in the arena, walked by the slow way. */
-export const walkedBatch = (bytes: Uint8Array, checkCrc: boolean): MessageBatch =>
-  batchOf(bytes, walkRecords(bytes, checkCrc));
+export const walkedBatch = (bytes: Uint8Array, checkCrc: boolean, most?: number): MessageBatch =>
+  batchOf(bytes, walkRecords(bytes, checkCrc, most));
 
 const sourceOf = (bytes: Uint8Array): Source => ({
   bytes,
@@ -133,8 +213,9 @@ export function leaseBatch(
 ): MessageBatch | undefined {
   const block = core.lease(frame, from, to, count);
   if (block === 0) return undefined;
-  lease.hold(block);
-  return new MessageBatch(core.arena, block + count * abi.ROW_SIZE - from, block, count, lease);
+  const batch = new MessageBatch(core.arena, block + count * abi.ROW_SIZE - from, block, count, lease);
+  lease.hold(block, batch);
+  return batch;
 }
 
 /** With slabs of one MiB from the start, every batch would meet fresh pages: that is slower. */

@@ -122,7 +122,10 @@ export interface PushConsumerOptions<T> extends ClientOptions {
   persistConsumerOffsetInterval?: number;
   /** Times that a message comes again after its handler failed, before it is a dead letter; 0 or more. -1, the default, is 16. */
   maxReconsumeTimes?: number;
-  /** Verify body checksums. Default true. */
+  /**
+   * Verify body checksums. Default true: a message whose body does not match is reported, and its handler gets a `FrameError`
+   * when it reads the body, so that it is tried again and ends in the dead letter queue. false: it is delivered as it is.
+   */
   checkCrc?: boolean;
   /**
    * Leave messages in the core's memory until they are settled: saves one copy. Then a message that is kept has to be

@@ -4,7 +4,7 @@ import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
 import { settledError } from "./lease.ts";
-import { batchOf, type MessageBatch } from "./message_batch.ts";
+import type { MessageBatch } from "./message_batch.ts";
 import type { MessageExt, MessageQueue } from "./message.ts";
 import { hostText } from "./protocol/hosts.ts";
 import { createOffsetMsgId } from "./protocol/ids.ts";
@@ -36,6 +36,9 @@ export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">
 
 /** A body that has not been decoded yet. */
 const UNREAD: unique symbol = Symbol("unread");
+
+/** In front of the body of an inner batch's element. */
+const FLAG_BEFORE_BODY = 8;
 
 /** No lease has this generation. */
 const SETTLED = -1;
@@ -83,6 +86,12 @@ export class PulledMessage<T> implements MessageExt<T> {
     lease.settled();
   }
 
+  /** The message waits for long: a lease must not wait with it. */
+  unlease(): void {
+    const { lease } = this.#stored;
+    if (lease !== undefined && lease.generation === this.#generation) lease.release();
+  }
+
   /** The original topic: of a message that was sent back, not the retry topic it came through. */
   get topic(): string {
     const topic = this.storedTopic;
@@ -117,7 +126,11 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   /** The sender's own number; part of the record, not of the public message. */
   get flag(): number {
-    return this.#batch.view.getInt32(this.#record + layout.FLAG_AT);
+    const batch = this.#batch, isElement = batch.kind(this.#row) === abi.ROW_ELEMENT;
+    const at = isElement
+      ? batch.records + batch.u32(this.#row, abi.ROW_BODY) - FLAG_BEFORE_BODY
+      : this.#record + layout.FLAG_AT;
+    return batch.view.getInt32(at);
   }
 
   get sysFlag(): number {
@@ -163,13 +176,11 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get properties(): Readonly<Record<string, string>> {
-    return this.#properties ??= decodeProperties(
-      this.#batch.text(this.#u32(abi.ROW_PROPERTIES), this.#u16(abi.ROW_PROPERTIES_LEN)),
-    );
+    return this.#properties ??= this.#decodeProperties();
   }
 
-  get tags(): string {
-    return this.#batch.tags(this.#row);
+  get tags(): string | undefined {
+    return this.#batch.tags(this.#row) || undefined;
   }
 
   get keys(): readonly string[] {
@@ -178,26 +189,26 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#batch.text(at, this.#u16(abi.ROW_KEYS_LEN)).split(names.KEY_SEPARATOR).filter((key) => key !== "");
   }
 
-  get delayTimeLevel(): number {
-    return Number(this.properties[names.DELAY] ?? 0) | 0;
+  get delayTimeLevel(): number | undefined {
+    return Number(this.properties[names.DELAY] ?? 0) | 0 || undefined;
   }
 
-  get deliverAt(): number {
-    return Number(this.properties[names.TIMER_DELIVER_MS] ?? 0);
+  get deliverAt(): number | undefined {
+    return Number(this.properties[names.TIMER_DELIVER_MS] ?? 0) || undefined;
   }
 
-  get shardingKey(): string {
-    return this.properties[names.SHARDING_KEY] ?? "";
+  get shardingKey(): string | undefined {
+    return this.properties[names.SHARDING_KEY];
   }
 
   get waitStoreMsgOK(): boolean {
     return this.properties[names.WAIT] !== "false";
   }
 
-  get transactionId(): string {
+  get transactionId(): string | undefined {
     const { properties } = this;
     return properties[names.TRANSACTION_ID] ??
-      (properties[names.TRANSACTION_PREPARED] === "true" ? properties[names.UNIQ_KEY] ?? "" : "");
+      (properties[names.TRANSACTION_PREPARED] === "true" ? properties[names.UNIQ_KEY] : undefined);
   }
 
   get body(): T {
@@ -224,15 +235,16 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#u32(abi.ROW_BODY_LEN);
   }
 
-  /** The body's bytes as they lie in the record: perhaps compressed. */
+  /** The body's bytes as they lie in the record: perhaps compressed. Throws when they are damaged: nobody may copy them. */
   storedBody(): Uint8Array {
     const batch = this.#batch, at = batch.records + batch.u32(this.#row, abi.ROW_BODY);
+    if (batch.unreadable) throw batch.unreadable;
     return batch.bytes.subarray(at, at + batch.u32(this.#row, abi.ROW_BODY_LEN));
   }
 
   /** Inflates now what would block the event loop later; undefined when there is nothing to wait for. */
   prepare(): Promise<void> | undefined {
-    if (!this.#isCompressed || this.storedBodyLength <= INFLATE_APART) return undefined;
+    if (!this.#isCompressed || this.storedBodyLength <= INFLATE_APART || this.#batch.unreadable) return undefined;
     const inflating = this.#inflate(true);
     if (inflating instanceof Uint8Array) {
       this.#raw = inflating;
@@ -244,15 +256,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   retain(): MessageExt<T> {
-    const { bytes, rows } = this.#batch;
-    const at = this.#record, length = this.#u32(abi.ROW_RECORD_LEN), rowAt = rows + this.#row * abi.ROW_SIZE;
-    const row = bytes.slice(rowAt, rowAt + abi.ROW_SIZE), view = new DataView(row.buffer);
-    const position = this.#u32(abi.ROW_RECORD);
-    for (const field of POSITIONS) {
-      const from = view.getUint32(field, true);
-      if (from !== 0) view.setUint32(field, from - position, true);
-    }
-    const copy = new PulledMessage(batchOf(bytes.subarray(at, at + length), row), 0, this.#queue, this.#reading);
+    const copy = new PulledMessage(this.#batch.alone(this.#row), 0, this.#queue, this.#reading);
     copy.#more = this.#more;
     return copy;
   }
@@ -294,6 +298,18 @@ export class PulledMessage<T> implements MessageExt<T> {
     options?: unknown,
   ): string {
     return inspect(this.toJSON(), options);
+  }
+
+  /** Those of the record, and where its queue begins and ends (`PullAPIWrapper`). */
+  #decodeProperties(): Record<string, string> {
+    const batch = this.#batch;
+    const text = batch.text(this.#u32(abi.ROW_PROPERTIES), this.#u16(abi.ROW_PROPERTIES_LEN));
+    const properties = decodeProperties(text);
+    if (batch.bounds) {
+      properties[names.MIN_OFFSET] = String(batch.bounds.minOffset);
+      properties[names.MAX_OFFSET] = String(batch.bounds.maxOffset);
+    }
+    return properties;
   }
 
   #inflated(): Uint8Array {
@@ -338,17 +354,6 @@ export class PulledMessage<T> implements MessageExt<T> {
     return this.#batch.u16(this.#row, field);
   }
 }
-
-/** Fields of a row that are positions. */
-const POSITIONS: readonly number[] = [
-  abi.ROW_RECORD,
-  abi.ROW_BODY,
-  abi.ROW_TOPIC,
-  abi.ROW_PROPERTIES,
-  abi.ROW_TAGS,
-  abi.ROW_KEYS,
-  abi.ROW_UNIQ_KEY,
-];
 
 /**
  * A compressed body, as `Host.inflate` gives it, or the core: LZ4 is never waited for. Throws `FrameError` for bits that mean

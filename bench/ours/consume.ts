@@ -6,6 +6,7 @@ import { ProcessQueue } from "../../client/consumer/process_queue.ts";
 import { Core, type Frame } from "../../client/core.ts";
 import { Lease } from "../../client/lease.ts";
 import { Slabs } from "../../client/message_batch.ts";
+import { readPullAnswer } from "../../client/protocol/pull.ts";
 import { buildSubscription } from "../../client/protocol/subscription.ts";
 import { readingWith } from "../../client/pulled_message.ts";
 import { FIRST_OFFSET } from "../inputs/records.ts";
@@ -62,10 +63,10 @@ class Consumer {
     const queue = this.#queue;
     const lease = this.#isLeased ? new Lease(this.#core, this.#ended) : undefined;
     if (lease) this.#leases++;
-    this.#intake.take(frame, lease);
+    this.#intake.take(frame, readPullAnswer(frame), lease);
     lease?.grant();
     for (let message = queue.take(); message; message = queue.take()) {
-      this.#handle(message.body, message.tags);
+      this.#handle(message.body, message.tags ?? "");
       queue.finish(message.offset);
       this.#consumed.push(message);
     }

@@ -100,7 +100,10 @@ export class ConsumeConcurrently<T> {
       const queue = this.#ready.shift();
       if (!queue) return;
       // Whoever resumes it says that it has messages.
-      if (this.#isPaused(queue.queue)) continue;
+      if (this.#isPaused(queue.queue)) {
+        queue.unlease();
+        continue;
+      }
       const message = queue.take();
       if (!message) continue;
       if (queue.hasPending) this.#ready.push(queue);
@@ -170,6 +173,7 @@ export class ConsumeConcurrently<T> {
   /** Whatever the handler did, it has left when this is over, or when its message has been given back. */
   #ended(call: Call<T>, thrown: Thrown | undefined, status?: unknown): void {
     const { processQueue, message } = call;
+    call.returned();
     if (!thrown && isSuccess(status)) return this.#done(call);
     if (status === HELD_BACK) return this.#heldBack(call);
     if (thrown || status !== "RECONSUME_LATER") {
@@ -220,6 +224,7 @@ export class ConsumeConcurrently<T> {
   #heldBack(call: Call<T>): void {
     if (call.processQueue.isDropped) return this.#settled(call);
     call.processQueue.putBack(call.message);
+    call.message.unlease();
     this.#left(call);
   }
 
@@ -234,6 +239,7 @@ export class ConsumeConcurrently<T> {
   }
 
   #settled(call: Call<T>): void {
+    call.returned();
     call.message.settle();
     this.#left(call);
   }
@@ -262,6 +268,8 @@ class Call<T> implements ConsumeContext {
   status: unknown;
   isExcused = false;
   hasEnded = false;
+  hasReturned = false;
+  #signal: AbortController | undefined;
 
   constructor(
     processQueue: ProcessQueue<T>,
@@ -277,8 +285,17 @@ class Call<T> implements ConsumeContext {
     return this.processQueue.queue;
   }
 
+  /** Its own: a runtime warns of a leak when many handlers listen to one. Most never ask for it. */
   get signal(): AbortSignal {
-    return this.processQueue.signal;
+    this.#signal ??= this.processQueue.openSignal();
+    if (this.hasReturned) this.processQueue.closeSignal(this.#signal);
+    return this.#signal.signal;
+  }
+
+  /** The handler has settled: its signal does not fire any more. */
+  returned(): void {
+    this.hasReturned = true;
+    if (this.#signal) this.processQueue.closeSignal(this.#signal);
   }
 
   /** Works without its object too. */

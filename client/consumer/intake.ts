@@ -1,11 +1,11 @@
 import * as abi from "../../core-as/abi.ts";
 import { type Frame, type Offset, TagFilter } from "../core.ts";
-import { FrameError } from "../errors.ts";
+import { FrameError, type RocketMQError } from "../errors.ts";
 import { unwrapBatch } from "../inner_messages.ts";
 import type { Instance } from "../instance.ts";
 import type { Lease } from "../lease.ts";
 import { LeasedMessage } from "../leased_message.ts";
-import { leaseBatch, type MessageBatch, ownBatch, type Slabs, walkedBatch } from "../message_batch.ts";
+import { type Bounds, leaseBatch, type MessageBatch, ownBatch, type Slabs, walkedBatch } from "../message_batch.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
 import { PulledMessage, type Reading } from "../pulled_message.ts";
@@ -28,6 +28,19 @@ export interface Taken {
   readonly failed: Offset | undefined;
 }
 
+/** What came of the rest. */
+export interface TakenRest {
+  readonly failed: Offset | undefined;
+  /** Nothing from this offset on has been looked at: so much had been inflated by then. */
+  readonly stopped: Offset | undefined;
+}
+
+/**
+ * So many bytes are inflated of one answer; what lies behind is pulled again when the queue has room. An answer of 256 KiB
+ * may hold a gigabyte.
+ */
+const INFLATED_MAX = 33_554_432;
+
 /** The way of pulled records into one process queue: for whom they are, what of them is broken, whose bytes they read from. */
 export class Intake<T> {
   readonly #context: IntakeContext<T>;
@@ -48,31 +61,35 @@ export class Intake<T> {
   }
 
   /** Takes in what a frame brought, inside the read callback: what is needed of it is copied now. */
-  take(frame: Frame, lease: Lease | undefined): Taken {
-    if (frame.inArena && (this.#filter?.fits ?? true)) return this.#takeFromArena(frame, lease);
+  take(frame: Frame, bounds: Bounds, lease: Lease | undefined): Taken {
+    if (frame.inArena && (this.#filter?.fits ?? true)) return this.#takeFromArena(frame, bounds, lease);
     const body = frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength);
     const batch = walkedBatch(body, this.#context.options.checkCrc);
+    batch.bounds = bounds;
     return hasBatches(batch) ? { rest: batch, failed: undefined } : { rest: undefined, failed: this.#takeRows(batch) };
   }
 
   /** Takes in the rest, now that there is time to inflate. Stops when the queue is dropped, or `isOver` says so. */
-  async takeRest(rest: MessageBatch, isOver: () => boolean): Promise<Offset | undefined> {
+  async takeRest(rest: MessageBatch, isOver: () => boolean): Promise<TakenRest> {
+    let inflated = 0;
     for (let row = 0; row < rest.count; row++) {
       let failed: Offset | undefined;
       if (rest.status(row) === abi.ROW_OK && rest.kind(row) === abi.ROW_BATCH) {
+        if (inflated >= INFLATED_MAX) return { failed: undefined, stopped: rest.offset(row) };
         const inner = await this.#unwrap(rest, row);
-        if (isOver() || this.#queue.isDropped) return undefined;
-        if (inner) failed = this.#takeRows(inner);
+        if (isOver() || this.#queue.isDropped) break;
+        failed = inner instanceof FrameError ? this.#takeUnreadable(rest, row, inner) : this.#takeRows(inner);
+        if (!(inner instanceof FrameError)) inflated += inner.bytes.length;
       } else {
         failed = this.#takeRow(rest, row);
       }
-      if (failed !== undefined) return failed;
+      if (failed !== undefined) return { failed, stopped: undefined };
     }
-    return undefined;
+    return { failed: undefined, stopped: undefined };
   }
 
   /** The core walks, filters and enters the offsets; here the messages are made. */
-  #takeFromArena(frame: Frame, lease: Lease | undefined): Taken {
+  #takeFromArena(frame: Frame, bounds: Bounds, lease: Lease | undefined): Taken {
     const { instance: { core }, options: { checkCrc } } = this.#context;
     const queue = this.#queue;
     const taking = { queue: queue.handle, lowest: queue.nextOffset, tags: this.#filter, checkCrc };
@@ -84,35 +101,48 @@ export class Intake<T> {
       const isBatch = core.rowStatus(last) === abi.ROW_OK && core.rowKind(last) === abi.ROW_BATCH;
       const to = core.rowPosition(last) + (isBatch ? 0 : core.rowLength(last));
       if (isBatch) count--;
-      this.#addRows(frame, to, count, lease);
+      const failed = this.#addRows(frame, to, count, bounds, lease);
+      if (failed !== undefined) return { rest: undefined, failed };
       if (isBatch) {
-        const body = frame.source.subarray(frame.bodyPtr + to, frame.bodyPtr + frame.bodyLength);
-        return { rest: walkedBatch(body, checkCrc), failed: undefined };
+        const rest = walkedBatch(frame.source.subarray(frame.bodyPtr + to, frame.bodyPtr + frame.bodyLength), checkCrc);
+        rest.bounds = bounds;
+        return { rest, failed: undefined };
       }
     }
     return { rest: undefined, failed: undefined };
   }
 
-  /** Copies the bytes of the rows in the core's table that matter, and makes their messages. `to` is where the bytes end. */
-  #addRows(frame: Frame, to: number, count: number, lease: Lease | undefined): void {
+  /**
+   * Copies the bytes of the rows in the core's table that matter, and makes their messages. `to` is where the bytes end.
+   * Returns the offset of an unreadable one that finds no room.
+   */
+  #addRows(
+    frame: Frame,
+    to: number,
+    count: number,
+    bounds: Bounds,
+    lease: Lease | undefined,
+  ): Offset | undefined {
     const { instance: { core }, slabs } = this.#context;
     let row = 0;
     while (row < count && !isNotable(core.rowStatus(row))) row++;
-    if (row === count) return;
+    if (row === count) return undefined;
     const from = core.rowPosition(0);
     const batch = lease && leaseBatch(core, frame, from, to, count, lease) ||
       ownBatch(core, frame, from, to, count, slabs);
-    let messages = 0;
+    batch.bounds = bounds;
+    let messages = 0, failed: Offset | undefined;
     for (; row < count; row++) {
       const status = batch.status(row);
       if (status === abi.ROW_OK) {
         this.#queue.add(this.#message(batch, row));
         messages++;
       } else if (isNotable(status)) {
-        this.#reportBad(batch, row);
+        failed ??= this.#takeBad(batch, row);
       }
     }
     batch.lease?.add(messages);
+    return failed;
   }
 
   #takeRows(batch: MessageBatch): Offset | undefined {
@@ -126,12 +156,46 @@ export class Intake<T> {
   /** Does with one row what the core does with those in the arena. Returns the offset when it finds no room. */
   #takeRow(batch: MessageBatch, row: number): Offset | undefined {
     const offset = batch.queueOffset(row), queue = this.#queue;
-    if (batch.status(row) !== abi.ROW_OK || offset < 0) {
-      this.#reportBad(batch, row);
-    } else if (offset >= queue.nextOffset && (this.#tags.length === 0 || this.#tags.includes(batch.tags(row)))) {
+    if (batch.status(row) !== abi.ROW_OK || offset < 0) return this.#takeBad(batch, row);
+    if (offset >= queue.nextOffset && this.#isWanted(batch, row)) {
       const entered = queue.enter(offset, batch.u32(row, abi.ROW_BODY_LEN));
       if (entered === undefined) return offset;
       if (entered) queue.add(this.#message(batch, row));
+    }
+    return undefined;
+  }
+
+  #isWanted(batch: MessageBatch, row: number): boolean {
+    return this.#tags.length === 0 || this.#tags.includes(batch.tags(row));
+  }
+
+  /**
+   * A bad record is reported alone; the others of its answer are delivered. One that is sound but for its body is handed
+   * over too: its handler fails when it reads that, so that the broker is asked for it again, and keeps it at last.
+   */
+  #takeBad(batch: MessageBatch, row: number): Offset | undefined {
+    const { queue, nextOffset } = this.#queue, { topic } = queue;
+    const offset = batch.queueOffset(row);
+    if (batch.status(row) !== abi.ROW_BAD_CRC || offset < 0) {
+      this.#context.instance.report(new FrameError(`A record of queue ${nameOf(queue)} cannot be read`, { topic }));
+      return undefined;
+    }
+    // The tags of an inner batch are those of its elements.
+    if (batch.kind(row) !== abi.ROW_BATCH && (offset < nextOffset || !this.#isWanted(batch, row))) return undefined;
+    const what = `A record of queue ${nameOf(queue)} at offset ${offset} does not match its checksum`;
+    return this.#takeUnreadable(batch, row, new FrameError(what, { topic }));
+  }
+
+  /** Makes a message whose body is an error. Returns the offset when it finds no room. */
+  #takeUnreadable(batch: MessageBatch, row: number, error: RocketMQError): Offset | undefined {
+    const queue = this.#queue, offset = batch.queueOffset(row);
+    const entered = queue.enter(offset, batch.u32(row, abi.ROW_BODY_LEN));
+    if (entered === undefined) return offset;
+    if (entered) {
+      this.#context.instance.report(error);
+      const alone = batch.alone(row);
+      alone.unreadable = error;
+      queue.add(new PulledMessage(alone, 0, queue.queue, this.#context.reading));
     }
     return undefined;
   }
@@ -143,24 +207,16 @@ export class Intake<T> {
       : new PulledMessage(batch, row, this.#queue.queue, reading);
   }
 
-  async #unwrap(batch: MessageBatch, row: number): Promise<MessageBatch | undefined> {
-    const { instance, reading } = this.#context;
+  /** The messages of an inner batch, or why there are none. */
+  async #unwrap(batch: MessageBatch, row: number): Promise<MessageBatch | FrameError> {
     try {
-      return await unwrapBatch(batch, row, reading);
-    } catch (error) {
-      const where = `${nameOf(this.#queue.queue)} at offset ${batch.queueOffset(row)}`;
-      instance.report(new FrameError(`Cannot unwrap a batch of messages in queue ${where}`, { cause: error }));
-      return undefined;
+      const inner = await unwrapBatch(batch, row, this.#context.reading);
+      inner.bounds = batch.bounds;
+      return inner;
+    } catch (cause) {
+      const { queue } = this.#queue, where = `${nameOf(queue)} at offset ${batch.queueOffset(row)}`;
+      return new FrameError(`Cannot unwrap a batch of messages in queue ${where}`, { cause, topic: queue.topic });
     }
-  }
-
-  /** A bad record is reported alone; the others of its answer are delivered. */
-  #reportBad(batch: MessageBatch, row: number): void {
-    const { queue } = this.#queue, isBadCrc = batch.status(row) === abi.ROW_BAD_CRC;
-    const what = isBadCrc ? "does not match its checksum" : "cannot be read";
-    const where = isBadCrc ? ` at offset ${batch.queueOffset(row)}` : "";
-    const message = `A record of queue ${nameOf(queue)}${where} ${what}`;
-    this.#context.instance.report(new FrameError(message, { topic: queue.topic }));
   }
 }
 

@@ -6,7 +6,7 @@ export type ConsumeConcurrentlyStatus = "CONSUME_SUCCESS" | "RECONSUME_LATER";
 
 export interface ConsumeContext {
   readonly queue: MessageQueue;
-  /** Fires when the queue is revoked, and when a shutdown does not wait any longer. */
+  /** This handler's own. Fires when the queue is revoked, and when a shutdown does not wait any longer. */
   readonly signal: AbortSignal;
   /** For a message that fails: 0 the broker decides, -1 the dead letter queue, 1..18 a delay level. */
   delayLevelWhenNextConsume: number;

@@ -3,7 +3,7 @@ import { brokerError, type Instance } from "../instance.ts";
 import type { MessageQueue } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import { brokerAddr, nameOf } from "./queue_broker.ts";
-import { queryOffsetRequest, readOffset, updateOffsetRequest } from "../protocol/offsets.ts";
+import { queryOffsetRequest, readSafeOffset, updateOffsetRequest } from "../protocol/offsets.ts";
 
 const QUERY_TIMEOUT = 5_000;
 const PERSIST_TIMEOUT = 3_000;
@@ -39,7 +39,7 @@ export class BrokerOffsetStore {
     if (response.code !== ResponseCode.SUCCESS) {
       throw brokerError(`Cannot read the offset of queue ${nameOf(queue)}`, response, addr, queue);
     }
-    const offset = Number(readOffset(response));
+    const offset = readSafeOffset(response);
     if (offset < 0) return undefined;
     this.#persisted.set(queue, offset);
     if (offset > 0) this.#known.add(tableOf(queue)); // a broker may say 0 without having anything
@@ -47,6 +47,8 @@ export class BrokerOffsetStore {
   }
 
   update(queue: MessageQueue, offset: Offset, increaseOnly: boolean): void {
+    // A record may say anything; a group that is told such an offset would not get a message of the queue again.
+    if (typeof offset !== "number" || offset < 0) return;
     if (increaseOnly && offset <= this.current(queue)) return;
     this.#offsets.set(queue, offset);
   }

@@ -9,13 +9,15 @@ export class ProcessQueue<T> {
   readonly #core: Core;
   /** The queue's name in the core. */
   readonly handle: number;
-  readonly #revoked = new AbortController();
+  /** For handlers that have asked. */
+  readonly #signals = new Set<AbortController>();
   readonly #whenDropped = new Set<() => void>();
   /** Pulled and waiting for a handler, in order. */
   readonly #pending: PulledMessage<T>[] = [];
   #head = 0;
   #finished: Offset[] = [];
   #dropped = false;
+  #reason: unknown;
   /** Where the next pull starts. */
   nextOffset: number;
   /** Broker to ask: 0 is the master. */
@@ -30,12 +32,19 @@ export class ProcessQueue<T> {
     this.handle = core.openQueue();
   }
 
-  /** For handlers. Fires when the queue is somebody else's now, and on shutdown. */
-  get signal(): AbortSignal {
-    return this.#revoked.signal;
+  /** For one handler: aborted when the queue is somebody else's now, and on shutdown, unless it is closed before. */
+  openSignal(): AbortController {
+    const controller = new AbortController();
+    if (this.#dropped) controller.abort(this.#reason);
+    else this.#signals.add(controller);
+    return controller;
   }
 
-  /** Runs `task` when the queue is dropped, before the signal fires. Returns what takes it back. */
+  closeSignal(controller: AbortController): void {
+    this.#signals.delete(controller);
+  }
+
+  /** Runs `task` when the queue is dropped, before the signals fire. Returns what takes it back. */
   whenDropped(task: () => void): () => void {
     this.#whenDropped.add(task);
     return () => void this.#whenDropped.delete(task);
@@ -82,6 +91,11 @@ export class ProcessQueue<T> {
     return message;
   }
 
+  /** What waits here waits for long: it gives the room back that was leased for it. */
+  unlease(): void {
+    for (let i = this.#head; i < this.#pending.length; i++) this.#pending[i]!.unlease();
+  }
+
   /** To be handled again. */
   putBack(message: PulledMessage<T>): void {
     this.#pending.push(message);
@@ -111,12 +125,15 @@ export class ProcessQueue<T> {
   drop(reason: unknown): void {
     if (this.#dropped) return;
     this.#dropped = true;
+    this.#reason = reason;
     for (let i = this.#head; i < this.#pending.length; i++) this.#pending[i]!.settle();
     this.#pending.length = 0;
     this.#head = 0;
     this.#core.closeQueue(this.handle);
     for (const task of this.#whenDropped) task();
     this.#whenDropped.clear();
-    this.#revoked.abort(reason);
+    const signals = [...this.#signals];
+    this.#signals.clear();
+    for (const each of signals) each.abort(reason);
   }
 }

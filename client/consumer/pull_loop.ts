@@ -200,7 +200,8 @@ export class PullLoop<T> {
   /** Inside the read callback. The credit is out until nothing of the answer is in the arena any more. */
   readonly #settled = (frame: Frame): void => {
     const { instance, options, credits } = this.#context;
-    const isLeased = options.leaseMessages && !this.#isOver;
+    // What comes for a paused queue would keep its room until that is resumed.
+    const isLeased = options.leaseMessages && !this.#isOver && !this.#context.isPaused(this.#queue.queue);
     const mayWait = this.#mayWait;
     const lease = isLeased ? new Lease(instance.core, () => credits.give(mayWait)) : undefined;
     try {
@@ -216,22 +217,22 @@ export class PullLoop<T> {
   #answered(frame: Frame, lease: Lease | undefined): void {
     const { code } = frame, queue = this.#queue;
     if (!isPullAnswer(code)) return this.#refused(frame);
-    const { suggestWhichBrokerId, nextBeginOffset } = readPullAnswer(frame);
-    queue.brokerId = suggestWhichBrokerId;
-    if (code === ResponseCode.PULL_OFFSET_MOVED) return this.#context.offsetMoved(queue, nextBeginOffset);
+    const answer = readPullAnswer(frame), { nextBeginOffset } = answer;
+    queue.brokerId = answer.suggestWhichBrokerId;
+    if (code === ResponseCode.PULL_OFFSET_MOVED) return this.#context.offsetMoved(queue, Math.max(0, nextBeginOffset));
     if (code !== ResponseCode.SUCCESS) return this.#found(nextBeginOffset, undefined, code);
-    const { rest, failed } = this.#intake!.take(frame, lease);
+    const { rest, failed } = this.#intake!.take(frame, answer, lease);
     if (!rest) return this.#found(nextBeginOffset, failed);
     // What lies before the rest is taken in: should this loop end meanwhile, the next one does not ask for it again.
-    queue.nextOffset = Math.max(queue.nextOffset, Number(rest.queueOffset(0)));
+    queue.nextOffset = Math.max(queue.nextOffset, pullable(rest.offset(0)));
     if (queue.hasPending) this.#context.arrived(queue);
     void this.#takeRest(rest, nextBeginOffset);
   }
 
   async #takeRest(rest: MessageBatch, nextBeginOffset: number): Promise<void> {
     try {
-      const failed = await this.#intake!.takeRest(rest, () => this.#isOver);
-      if (!this.#isOver) this.#found(nextBeginOffset, failed);
+      const { failed, stopped } = await this.#intake!.takeRest(rest, () => this.#isOver);
+      if (!this.#isOver) this.#found(stopped === undefined ? nextBeginOffset : pullable(stopped), failed);
     } catch (error) {
       this.#failedWith(error);
     }
@@ -240,8 +241,8 @@ export class PullLoop<T> {
   /** What an answer brought has been taken in, up to `failed` if there was no room for all. */
   #found(nextBeginOffset: number, failed: Offset | undefined, code: number = ResponseCode.SUCCESS): void {
     const queue = this.#queue, { store, options, instance } = this.#context;
-    const isStuck = nextBeginOffset <= this.#askedOffset;
-    queue.nextOffset = Math.max(queue.nextOffset, failed === undefined ? nextBeginOffset : Number(failed));
+    queue.nextOffset = Math.max(queue.nextOffset, failed === undefined ? nextBeginOffset : pullable(failed));
+    const isStuck = queue.nextOffset <= this.#askedOffset;
     // Everything below has been consumed, or was not for us.
     if (queue.state.count === 0) store.update(queue.queue, queue.nextOffset, true);
     if (queue.hasPending) this.#context.arrived(queue);
@@ -292,6 +293,9 @@ export class PullLoop<T> {
     this.#program = 0;
   }
 }
+
+/** Where to go on: never at an offset of 2^53 or more, which no queue has. */
+const pullable = (offset: Offset): number => typeof offset === "number" ? offset : 0;
 
 const isPullAnswer = (code: number): boolean =>
   code === ResponseCode.SUCCESS || code === ResponseCode.PULL_NOT_FOUND ||

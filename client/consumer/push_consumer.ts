@@ -49,6 +49,9 @@ export interface PushConsumer<T = Uint8Array> extends Client<ConsumerEvents> {
 /** Rebalancing, ms: when all is as it should be, and when it is not. */
 const REBALANCE_INTERVAL = 20_000;
 const REBALANCE_SOON = 1_000;
+/** A queue whose offset the broker corrects rests, ms: twice as long every time that it brings nothing in between. */
+const MOVED_PAUSE = 1_000;
+const MOVED_PAUSE_MAX = 10_000;
 /** A queue whose pulls have stopped for so long is given up and taken again. */
 const PULL_EXPIRES = 120_000;
 
@@ -65,6 +68,8 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   /** Topics whose new subscription the brokers have not heard of yet: they are not pulled. */
   readonly #unannounced = new Set<string>();
   readonly #paused: PausedQueues;
+  /** Queues whose offset was corrected and that have brought nothing since: how long they rest, and until when. */
+  readonly #resting = new Map<MessageQueue, { readonly pause: number; readonly until: number }>();
   /** Queues that were given up, until their offsets are committed. */
   readonly #givingUp = new Map<MessageQueue, Promise<void>>();
   #listener: MessageListener<T> | undefined;
@@ -166,6 +171,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
 
   pause(queues?: Iterable<MessageQueue>): void {
     this.#paused.set(true, queues);
+    for (const queue of this.#queues.values()) if (this.#paused.has(queue.queue)) queue.unlease();
   }
 
   resume(queues?: Iterable<MessageQueue>): void {
@@ -230,6 +236,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   }
 
   arrived(queue: ProcessQueue<T>): void {
+    if (this.#resting.size > 0) this.#resting.delete(queue.queue);
     this.#consuming.arrived(queue);
   }
 
@@ -238,7 +245,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.emit("backpressure", { queue: queue.queue, cachedMessages: count, cachedBytes: bytes });
   }
 
-  /** The broker says where the queue begins or ends now: it is given up with that offset, and taken again. */
+  /** The broker says where the queue begins or ends now: it is given up with that offset, and taken again after a while. */
   offsetMoved(queue: ProcessQueue<T>, offset: number): void {
     this.instance.log("warn", "The broker does not have the offset", {
       queue: queue.queue,
@@ -246,7 +253,9 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
       offset,
     });
     this.store.update(queue.queue, offset, false);
-    void this.#giveUp([queue.queue], "The offset of the queue has moved").then(() => this.#rebalanceSoon(0));
+    const pause = Math.min(MOVED_PAUSE_MAX, 2 * (this.#resting.get(queue.queue)?.pause ?? MOVED_PAUSE / 2));
+    this.#resting.set(queue.queue, { pause, until: this.instance.host.clock.monotonic() + pause });
+    void this.#giveUp([queue.queue], "The offset of the queue has moved").then(() => this.#rebalanceSoon(pause));
     this.emit("rebalance", { topic: queue.queue.topic, assigned: [], revoked: [queue.queue] });
   }
 
@@ -339,7 +348,10 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
       const results = await Promise.all([...this.#subscriptions.keys()].map((topic) => this.#tryRebalanceTopic(topic)));
       isBalanced = results.every((each) => each);
     } while (this.#rebalanceAgain && this.#isActive);
-    if (this.#isActive) this.#rebalanceSoon(isBalanced ? REBALANCE_INTERVAL : REBALANCE_SOON);
+    if (!this.#isActive) return;
+    this.#rebalanceSoon(isBalanced ? REBALANCE_INTERVAL : REBALANCE_SOON);
+    const now = this.instance.host.clock.monotonic();
+    for (const { until } of this.#resting.values()) if (until > now) this.#rebalanceSoon(until - now);
   }
 
   async #tryRebalanceTopic(topic: string): Promise<boolean> {
@@ -365,7 +377,10 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
       .filter((each) => !wanted.has(each.queue) || this.#hasStopped(each))
       .map(({ queue }) => queue);
     void this.#giveUp(revoked, "The queue was given to another member of the group");
-    const added = [...wanted].filter((queue) => !this.#queues.has(queue));
+    const now = instance.host.clock.monotonic();
+    const added = [...wanted].filter((queue) =>
+      !this.#queues.has(queue) && !((this.#resting.get(queue)?.until ?? 0) > now)
+    );
     const results = await Promise.all(added.map((queue) => this.#take(queue)));
     const assigned = added.filter((_, index) => results[index]);
     if (revoked.length > 0 || assigned.length > 0) this.emit("rebalance", { topic, assigned, revoked });

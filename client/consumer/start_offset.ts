@@ -4,7 +4,7 @@ import type { ConsumeFromWhere } from "../options.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import type { Request } from "../protocol/command.ts";
 import { isRetryTopic } from "../protocol/names.ts";
-import { maxOffsetRequest, readOffset, searchOffsetRequest } from "../protocol/offsets.ts";
+import { maxOffsetRequest, readSafeOffset, searchOffsetRequest } from "../protocol/offsets.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
 import { brokerAddr, nameOf } from "./queue_broker.ts";
 
@@ -29,5 +29,5 @@ async function ask(instance: Instance, queue: MessageQueue, request: Request): P
   if (response.code !== ResponseCode.SUCCESS) {
     throw brokerError(`Cannot find where queue ${nameOf(queue)} begins`, response, addr, queue);
   }
-  return Math.max(0, Number(readOffset(response)));
+  return Math.max(0, readSafeOffset(response));
 }

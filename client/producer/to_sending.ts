@@ -5,6 +5,7 @@ import { checkSendTopic, checkTopic } from "../protocol/names.ts";
 import { PROPERTIES_MAX } from "../protocol/properties.ts";
 import * as names from "../protocol/property_names.ts";
 import { textLength } from "../protocol/text.ts";
+import { PulledMessage } from "../pulled_message.ts";
 import { checkTags, checkValue, type ProducerKind, type SendKinds } from "./send_kinds.ts";
 import { type SendContext, Sending } from "./sending.ts";
 
@@ -45,7 +46,10 @@ export function toSending<T>(
   if (waitStoreMsgOK !== undefined) fields++;
   // As many fields as we know and have values: there are no others, and no names need to be compared.
   for (const _ in message) fields--;
-  if (fields !== 0) checkFields(message);
+  if (fields !== 0) {
+    if (message instanceof PulledMessage) return toSending(sentOn(message as PulledMessage<T>), codec, context, kinds);
+    checkFields(message);
+  }
   const body = encodeBody(message, codec, context.options.maxMessageSize);
   const keyText = keys === undefined ? "" : keysText(topic, keys);
   const tag = tags === "" ? undefined : tags;
@@ -69,6 +73,16 @@ export function toSending<T>(
   const sending = new Sending(context, topic, kind, args, body);
   sending.isLong = lengthOf(topic, kind, args) > LONG;
   return sending;
+}
+
+/** A consumed message as a new one: without what brokers and clients had written into its properties. */
+function sentOn<T>(message: PulledMessage<T>): Message<T> {
+  const { topic, body, tags, keys, delayTimeLevel, deliverAt, shardingKey, waitStoreMsgOK } = message;
+  const properties: Record<string, string> = {};
+  for (const name in message.properties) {
+    if (!names.RESERVED_PROPERTIES.has(name)) properties[name] = message.properties[name]!;
+  }
+  return { topic, body, tags, keys, properties, delayTimeLevel, deliverAt, shardingKey, waitStoreMsgOK };
 }
 
 function checkFields(message: Message<unknown>): void {

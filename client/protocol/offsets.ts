@@ -1,6 +1,14 @@
 import { RequestCode } from "./codes.ts";
 import type { Request } from "./command.ts";
-import { type ExtFields, optionalBoolean, optionalText, requireInt, requireLong, requireText } from "./fields.ts";
+import {
+  type ExtFields,
+  optionalBoolean,
+  optionalText,
+  requireInt,
+  requireLong,
+  requireSafe,
+  requireText,
+} from "./fields.ts";
 
 /** One queue, and the group whose offset in it is meant. */
 export interface GroupQueue {
@@ -63,6 +71,10 @@ export const decodeSearchOffset = (fields: ExtFields): TopicQueue & { readonly t
 /** Of an answer to any request above but a commit. Throws `FrameError` when there is none. */
 export const readOffset = (answer: { readonly extFields: ExtFields }): bigint =>
   requireLong(answer.extFields, "offset");
+
+/** The same for an offset to pull from. Throws `FrameError` too when it is 2^53 or more: no queue grows so long. */
+export const readSafeOffset = (answer: { readonly extFields: ExtFields }): number =>
+  requireSafe(answer.extFields, "offset");
 
 export const encodeOffset = (offset: bigint | number): ExtFields => ({ offset: String(offset) });
 

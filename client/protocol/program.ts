@@ -106,21 +106,26 @@ function binaryProgram({ code, flag, remark }: Head, fields: readonly ProgramFie
   middle.set(text, 8);
   const steps: Step[] = [[start, abi.HOLE_OPAQUE32], [middle, abi.HOLE_OPEN]];
   let literal: number[] = [];
+  const put = (bytes: Uint8Array): void => {
+    for (const byte of bytes) literal.push(byte);
+  };
   const hole = (kind: number): void => {
     steps.push([Uint8Array.from(literal), kind]);
     literal = [];
   };
   for (const [name, value] of fields) {
     const key = encodeText(name);
-    literal.push(key.length >> 8, key.length & 0xff, ...key);
+    literal.push(key.length >> 8, key.length & 0xff);
+    put(key);
     if (typeof value === "string") {
       const text = encodeText(value), { length } = text;
-      literal.push(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff, ...text);
+      literal.push(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff);
+      put(text);
     } else if ("binary" in value) hole(value.binary);
     else {
       hole(abi.HOLE_OPEN);
       for (const part of partsOf(value)) {
-        if (typeof part === "string") literal.push(...encodeText(part));
+        if (typeof part === "string") put(encodeText(part));
         else hole(part.part);
       }
       hole(abi.HOLE_CLOSE);

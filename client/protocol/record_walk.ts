@@ -8,10 +8,10 @@ import { encodeText } from "./text.ts";
 
 /**
  * The record walk for bodies that are not in the arena: rows in exactly the core's layout (ROW_* in `core-as/abi.ts`), all of
- * them. Never throws: what is broken is a row that says so.
+ * them. Never throws: what is broken is a row that says so. An inner batch of more than `most` elements stays one row.
  */
-export function walkRecords(body: Uint8Array, checkCrc: boolean): Uint8Array {
-  const walk = new Walk(body, checkCrc);
+export function walkRecords(body: Uint8Array, checkCrc: boolean, most: number = abi.ROW_ENTRIES): Uint8Array {
+  const walk = new Walk(body, checkCrc, most);
   for (let at = 0; at < body.length;) at = walk.record(at);
   return walk.rows();
 }
@@ -20,14 +20,16 @@ class Walk {
   readonly #body: Uint8Array;
   readonly #view: DataView;
   readonly #checkCrc: boolean;
+  readonly #most: number;
   #rows = new Uint8Array(abi.ROW_SIZE * 32);
   #row = new DataView(this.#rows.buffer);
   #count = 0;
 
-  constructor(body: Uint8Array, checkCrc: boolean) {
+  constructor(body: Uint8Array, checkCrc: boolean, most: number) {
     this.#body = body;
     this.#view = new DataView(body.buffer, body.byteOffset, body.length);
     this.#checkCrc = checkCrc;
+    this.#most = most;
   }
 
   rows(): Uint8Array {
@@ -77,11 +79,11 @@ class Walk {
     return crc === this.#view.getInt32(at + BODY_CRC_AT) ? abi.ROW_OK : abi.ROW_BAD_CRC;
   }
 
-  /** Elements of an inner batch, a broken one, the last, as undefined. More than the core has rows for are none at all. */
+  /** Elements of an inner batch, a broken one, the last, as undefined. More than there may be are none at all. */
   #elements({ bodyAt, bodyLength }: RecordLayout): (ElementLayout | undefined)[] | undefined {
     const elements: (ElementLayout | undefined)[] = [];
     for (let at = bodyAt, end = bodyAt + bodyLength; at < end;) {
-      if (elements.length === abi.ROW_ENTRIES) return undefined;
+      if (elements.length === this.#most) return undefined;
       const element = elementAt(this.#view, at, end);
       elements.push(element);
       if (!element) break;

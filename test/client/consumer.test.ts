@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { text } from "../../client/body_codec.ts";
 import type { PushConsumer } from "../../client/consumer/push_consumer.ts";
-import { ArgumentError, ConnectError, RocketMQError, UnsupportedError } from "../../client/errors.ts";
+import { ArgumentError, ClosedError, ConnectError, RocketMQError, UnsupportedError } from "../../client/errors.ts";
 import type { ConsumerEvents } from "../../client/events.ts";
 import type { Host } from "../../client/host.ts";
 import type { MessageExt } from "../../client/message.ts";
@@ -524,6 +524,63 @@ describe("run()", () => {
       expect(isOver).toBe(false);
       await sim.run(member.shutdown());
       await sim.run(running);
+      expect(await failure(member.run({ eachMessage() {} }))).toBeInstanceOf(ClosedError);
+    }),
+  );
+
+  test(
+    "of one that was shut down before is a ClosedError too",
+    inCluster(async ({ sim, consumer }) => {
+      const member = consumer();
+      await sim.run(member.shutdown());
+      expect(await failure(member.run({ eachMessage() {} }))).toBeInstanceOf(ClosedError);
+    }),
+  );
+
+  test(
+    "each handler has a signal of its own, which fires with the queue and not after the handler",
+    inCluster(async ({ sim, producer, consumer }) => {
+      const member = consumer({ concurrency: 40 }), signals: AbortSignal[] = [], fired: unknown[] = [];
+      const ended: AbortSignal[] = [];
+      void member.run({
+        eachMessage({ body }, context) {
+          const { signal } = context;
+          expect(context.signal).toBe(signal);
+          if (body === "0") return void ended.push(signal);
+          signals.push(signal);
+          signal.addEventListener("abort", () => fired.push(signal.reason));
+          return new Promise(() => undefined);
+        },
+      });
+      await sim.run(sendAll(producer(), 31));
+      await sim.run(() => signals.length === 30 && ended.length === 1);
+      await sim.run(1_000);
+      expect(new Set(signals).size).toBe(30);
+      await sim.run(member.unsubscribe(TOPIC));
+      expect(fired.length).toBe(30);
+      expect(fired.every((reason) => reason instanceof ClosedError)).toBe(true);
+      expect(ended[0]!.aborted).toBe(false);
+    }),
+  );
+
+  test(
+    "what a message does not have is undefined, and a consumed message can be sent on as it is",
+    inCluster(async ({ sim, producer, consumer }) => {
+      const seen = collect(consumer()), sender = producer();
+      await sim.run(sender.send({ topic: TOPIC, body: "bare" }));
+      await sim.run(() => seen.length === 1);
+      const { tags, shardingKey, transactionId, delayTimeLevel, deliverAt, keys } = seen[0]!;
+      expect([tags, shardingKey, transactionId, delayTimeLevel, deliverAt, keys]).toEqual([
+        ...Array<undefined>(5).fill(undefined),
+        [],
+      ]);
+      await sim.run(sender.send({ topic: TOPIC, body: "full", tags: "t", keys: ["k", "l"], properties: { own: "1" } }));
+      await sim.run(() => seen.length === 2);
+      for (const message of [seen[0]!, seen[1]!, seen[1]!.retain()]) await sim.run(sender.send(message));
+      await sim.run(() => seen.length === 5);
+      const read = ({ body, tags, keys, properties }: MessageExt<string>) => [body, tags, keys, properties["own"]];
+      expect(seen.slice(2).map(read).sort()).toEqual([read(seen[0]!), read(seen[1]!), read(seen[1]!)].sort());
+      expect(new Set(seen.map(({ msgId }) => msgId)).size).toBe(5);
     }),
   );
 

@@ -33,7 +33,8 @@ describe("shutdown()", () => {
       await sim.run(closing);
       expect(sim.now - started).toBeLessThan(2_500);
       expect(done.length).toBe(4);
-      expect(signals.every(({ aborted }) => aborted)).toBe(true);
+      // It has waited for all of them, so that none had to be told.
+      expect(signals.some(({ aborted }) => aborted)).toBe(false);
       await sim.run(running);
       const again = collect(consumer());
       await sim.run(() => again.length === 16);

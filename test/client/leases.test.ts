@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ArgumentError } from "../../client/errors.ts";
 import { Lease } from "../../client/lease.ts";
-import type { MessageExt } from "../../client/message.ts";
+import type { MessageExt, MessageQueue } from "../../client/message.ts";
 import { RequestCode } from "../../client/protocol/codes.ts";
 import { openCore } from "../support/core.ts";
 import { concat } from "../support/frames.ts";
@@ -192,6 +192,69 @@ test(
       await sim.run(1);
     }
     expect(pulls.length).toBe(100);
+  }),
+);
+
+test(
+  "paused queues give their room back: the others' messages come, and theirs when they are resumed",
+  inCluster(async ({ sim, producer, consumer }) => {
+    const sender = producer(), [first, second, ...others] = await sim.run(sender.fetchPublishMessageQueues(TOPIC));
+    const send = (body: number, queue: MessageQueue) =>
+      sim.run(sender.send({ topic: TOPIC, body: String(body) }, { queue }));
+    for (let i = 0; i < 40; i++) await send(i, i % 2 === 0 ? first! : second!);
+    // Four credits, and five queues with the retry topic's.
+    const member = consumer({ ...LEASED, coreMemory: 2, pullBatchSize: 4, concurrency: 1 });
+    const seen: string[] = [];
+    let end: (() => void) | undefined;
+    void member.run({
+      eachMessage({ body }) {
+        seen.push(body);
+        return end ? undefined : new Promise<void>((resolve) => end = resolve);
+      },
+    });
+    await sim.run(() => seen.length === 1);
+    // By then no pull waits at the broker any more: all room is theirs.
+    await sim.run(60_000);
+    member.pause([first!, second!]);
+    end!();
+    await sim.run(100);
+    for (let i = 40; i < 44; i++) await send(i, i % 2 === 0 ? first! : second!);
+    for (let i = 44; i < 52; i++) await send(i, others[i % others.length]!);
+    await sim.run(() => seen.length === 9, 60_000);
+    expect(sorted(seen.slice(1))).toEqual(numbers(8, 44));
+    member.resume();
+    await sim.run(() => seen.length === 52, 60_000);
+    expect(sorted(seen)).toEqual(numbers(52));
+  }),
+);
+
+test(
+  "a batch that leaves the arena reads the same",
+  withScript({
+    pull: (_, count) =>
+      count > 0 ? undefined : pulled(3, 0, concat(numbers(3).map((offset) => record(offset, `body ${offset}`)))),
+  }, async ({ sim, consumer }) => {
+    const member = consumer({ ...LEASED, concurrency: 1, consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" });
+    const seen: MessageExt<string>[] = [];
+    let end = (): void => undefined;
+    void member.run({
+      eachMessage(message) {
+        if (seen.push(message) === 1) return new Promise<void>((resolve) => end = resolve);
+      },
+    });
+    await sim.run(() => seen.length === 1);
+    const { storeHost, topic } = seen[0]!, inUse = member.stats().coreBytesInUse;
+    member.pause();
+    expect(member.stats().coreBytesInUse).toBeLessThan(inUse);
+    expect([seen[0]!.storeHost, seen[0]!.topic, seen[0]!.body]).toEqual([storeHost, topic, "body 0"]);
+    expect([seen[0]!.bornHost, seen[0]!.queueOffset]).toEqual(["10.0.0.9:40000", 0n]);
+    member.resume();
+    end();
+    await sim.run(() => seen.length === 3);
+    await sim.run(100);
+    expect(seen.map(({ topic, body, storeHost }) => [topic, body, storeHost])).toEqual(
+      numbers(3).map((offset) => [TOPIC, `body ${offset}`, "10.8.0.1:10911"]),
+    );
   }),
 );
 

@@ -12,7 +12,7 @@ import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { concat } from "../support/frames.ts";
 import { Random, Simulation } from "../support/sim.ts";
 import { scripted } from "./scripted_broker.ts";
-import { pulled, record, withScript } from "./scripted_consumer.ts";
+import { pulled, record, type Script, withScript } from "./scripted_consumer.ts";
 import { collect, GROUP, inCluster, sendAll, TOPIC } from "./world.ts";
 
 const MOVED = 21, NO_MATCH = 20, NONE = 19;
@@ -75,6 +75,151 @@ test(
   }),
 );
 
+test("an offset that is corrected again and again is asked for less and less often, until a message comes", () => {
+  const at: number[] = [];
+  let isHealthy = false;
+  return withScript({
+    committed: 500,
+    pull({ queueOffset }) {
+      if (!isHealthy) return pulled(500, MOVED);
+      return queueOffset > 500 ? pulled(500, MOVED) : pulled(501, 0, record(500, "back"));
+    },
+  }, async ({ sim, consumer, pulls }) => {
+    const seen = collect(consumer());
+    for (let i = 1; i <= 7; i++) {
+      await sim.run(() => pulls.length === i);
+      at.push(sim.now);
+    }
+    const gaps = at.slice(1).map((time, index) => Math.round((time - at[index]!) / 1_000));
+    expect(gaps).toEqual([1, 2, 4, 8, 10, 10]);
+    isHealthy = true;
+    await sim.run(() => seen.length === 1);
+    // A message has come: the next correction rests a second again.
+    const count = pulls.length, back = sim.now;
+    await sim.run(() => pulls.length > count && seen.length === 2);
+    expect(sim.now - back).toBeLessThan(1_500);
+  })();
+});
+
+test("a negative offset is never pulled or committed", () => {
+  const script = {
+    committed: 500,
+    pull: (_: unknown, count: number) => {
+      script.committed = 0;
+      return count === 0 ? pulled(-7, MOVED) : count === 1 ? pulled(-3, NONE) : undefined;
+    },
+  };
+  return withScript(script, async ({ sim, consumer, pulls, commits }) => {
+    collect(consumer());
+    await sim.run(() => pulls.length === 3);
+    await sim.run(10_000);
+    expect(pulls.map(({ queueOffset }) => queueOffset)).toEqual([500, 0, 0]);
+    expect(commits.every((offset) => offset === 0)).toBe(true);
+  })();
+});
+
+describe("offsets of 2^53 and more", () => {
+  const HUGE = 2n ** 53n;
+
+  test.each([2n ** 53n, 2n ** 62n, 2n ** 63n - 1n])(
+    "a record at %i harms neither its neighbours nor the commits",
+    (huge) =>
+      withScript({
+        pull: ({ queueOffset }, count) =>
+          [
+            () => pulled(2, 0, concat([record(0, "zero"), record(1, "huge", { queueOffset: huge }), record(1, "one")])),
+            () => pulled(3, 0, record(queueOffset, "two")),
+            () => pulled(3, NONE),
+          ][count]?.(),
+      }, async ({ sim, consumer, pulls, commits }) => {
+        const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
+        await sim.run(() => pulls.length === 4);
+        expect(seen.map(({ body }) => body).sort()).toEqual(["huge", "one", "two", "zero"]);
+        expect(pulls.map(({ queueOffset }) => queueOffset)).toEqual([0, 2, 3, 3]);
+        await sim.run(() => commits.at(-1) === 3);
+        expect(Math.max(...commits)).toBe(3);
+      })(),
+  );
+
+  test("an inner batch at one does not move the queue there", () =>
+    withScript({
+      pull: ({ queueOffset }, count) =>
+        [
+          () => pulled(1, 0, concat([record(0, "x", { queueOffset: HUGE, sysFlag: 0xc1 }), record(0, "zero")])),
+          () => pulled(2, 0, record(queueOffset, "one")),
+          () => pulled(2, NONE),
+        ][count]?.(),
+    }, async ({ sim, consumer, pulls, commits }) => {
+      const seen: string[] = [];
+      void consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }).run({
+        eachMessage: (message) => void (message.queueOffset < HUGE && seen.push(message.body)),
+      });
+      await sim.run(() => pulls.length === 4);
+      expect(pulls.map(({ queueOffset }) => queueOffset)).toEqual([0, 1, 2, 2]);
+      expect(seen).toEqual(["zero", "one"]);
+      await sim.run(() => commits.at(-1) === 2);
+    })());
+
+  test.each<[string, Script, ConsumeFromWhere]>([
+    ["committed", { committed: HUGE }, "CONSUME_FROM_LAST_OFFSET"],
+    ["the highest", { maxOffset: HUGE }, "CONSUME_FROM_LAST_OFFSET"],
+    ["found by time", { searched: HUGE }, { timestamp: 5 }],
+  ])(
+    "that are %s are refused, and asked for again",
+    (_, script, consumeFromWhere) =>
+      withScript(script, async ({ sim, consumer, pulls, errors }) => {
+        collect(consumer({ consumeFromWhere }));
+        await sim.run(() => errors.length === 2, 10_000);
+        for (const error of errors) {
+          expect(error).toBeInstanceOf(FrameError);
+          expect(error.message).toContain("below 2^53");
+        }
+        expect(pulls).toEqual([]);
+      })(),
+  );
+});
+
+test.each<[string, (offset: number) => Uint8Array]>([
+  ["empty", () => new Uint8Array(0)],
+  ["an offset that was consumed", () => record(4, "old")],
+  ["the same message again", () => record(5, "again")],
+  ["a bad checksum", () => record(5, "bad", { bodyCRC: 7 })],
+  ["a broken record", () => record(5, "broken").fill(0, 4, 8)],
+])(
+  "answers of success that stand still, with %s, are not asked for without pause",
+  (_, body) =>
+    withScript(
+      { committed: 5, pull: ({ queueOffset }) => pulled(queueOffset, 0, body(queueOffset)) },
+      async (world) => {
+        const { sim, consumer, pulls } = world;
+        collect(consumer());
+        await sim.run(10_000);
+        expect(pulls.length).toBeGreaterThan(50);
+        expect(pulls.length).toBeLessThan(110);
+      },
+    )(),
+);
+
+test("properties say where the queue began and ended, over what the record says", () =>
+  withScript({
+    pull: (_, count) =>
+      count > 0 ? undefined : pulled(
+        2,
+        0,
+        concat([
+          record(0, "one", { properties: encodeProperties({ a: "1", MAX_OFFSET: "7" }) }),
+          record(1, "two", { bodyCRC: 3 }),
+        ]),
+      ),
+  }, async ({ sim, consumer }) => {
+    const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
+    await sim.run(() => seen.length === 2);
+    const bounds = { MIN_OFFSET: "0", MAX_OFFSET: "1000000" };
+    expect({ ...seen[0]!.properties }).toEqual({ a: "1", ...bounds });
+    expect({ ...seen[0]!.retain().properties }).toEqual({ a: "1", ...bounds });
+    expect({ ...seen[1]!.properties }).toEqual(bounds);
+  })());
+
 test(
   "a broker that does not hold pulls is not asked without pause",
   withScript({ pull: () => pulled(0, NONE) }, async ({ sim, consumer, pulls }) => {
@@ -96,7 +241,7 @@ test(
 );
 
 test(
-  "a bad record is reported once, and the others are delivered and committed",
+  "a bad record is reported once and handed over without a body, and the others are delivered and committed",
   withScript({
     pull(_, count) {
       if (count > 0) return undefined;
@@ -107,9 +252,13 @@ test(
     },
   }, async ({ sim, consumer, errors, commits }) => {
     const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
-    await sim.run(() => seen.length === 2);
+    await sim.run(() => seen.length === 3);
     await sim.run(() => commits.length > 0);
-    expect(seen.map(({ body }) => body)).toEqual(["one", "three"]);
+    expect([seen[0]!.body, seen[2]!.body]).toEqual(["one", "three"]);
+    expect(() => seen[1]!.body).toThrow(FrameError);
+    expect(() => seen[1]!.rawBody()).toThrow("offset 1 does not match its checksum");
+    expect(() => seen[1]!.retain().body).toThrow(FrameError);
+    expect(seen[1]!.queueOffset).toBe(1n);
     expect(errors.length).toBe(1);
     expect(errors[0]).toBeInstanceOf(FrameError);
     expect(errors[0]!.message).toContain("offset 1");

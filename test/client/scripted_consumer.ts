@@ -9,11 +9,13 @@ import { isRetryTopic } from "../../client/protocol/names.ts";
 import { decodeUpdateOffset, encodeOffset } from "../../client/protocol/offsets.ts";
 import { decodePullRequest, encodePullAnswer, type PullFields, type PullTarget } from "../../client/protocol/pull.ts";
 import { encodeRecord, type NewRecord } from "../../client/protocol/record.ts";
+import { decodeSendRequest } from "../../client/protocol/send.ts";
+import { decodeSendBack } from "../../client/protocol/send_back.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { rethrowAssertions } from "../support/assertions.ts";
 import type { Answer } from "../support/peer.ts";
 import { Simulation } from "../support/sim.ts";
-import { scripted } from "./scripted_broker.ts";
+import { scripted, stored } from "./scripted_broker.ts";
 import { GROUP, TOPIC } from "./world.ts";
 
 export type Pull = PullTarget & PullFields;
@@ -22,10 +24,12 @@ export interface Script {
   /** Answers the pulls of the topic, counted from 0; undefined: the pull is held for ever. */
   pull?(pull: Pull, count: number): Answer | undefined;
   /** Answer to code 14; the default: 22, nothing committed. */
-  committed?: number;
+  committed?: number | bigint;
+  /** The code of answers to code 36; the default: 0. */
+  sendBack?: number;
   /** Answers to codes 30 and 29. */
-  maxOffset?: number;
-  searched?: number;
+  maxOffset?: number | bigint;
+  searched?: number | bigint;
 }
 
 export interface ScriptedConsumer {
@@ -37,6 +41,9 @@ export interface ScriptedConsumer {
   readonly retryPulls: Pull[];
   /** Committed offsets of the topic in the order in which they came. */
   readonly commits: number[];
+  /** What was sent back, and the topics of what was sent. */
+  readonly backs: { readonly offset: bigint; readonly group: string }[];
+  readonly sent: string[];
   readonly heartbeats: { readonly at: number; readonly json: string }[];
   consumer(options?: Partial<PushConsumerOptions<string>>): PushConsumer<string>;
 }
@@ -75,10 +82,15 @@ export function withScript(script: Script, run: (world: ScriptedConsumer) => Pro
     using sim = new Simulation(5);
     let clientIDs: string[] = [];
     const errors: RocketMQError[] = [], pulls: Pull[] = [], retryPulls: Pull[] = [], commits: number[] = [];
-    const heartbeats: ScriptedConsumer["heartbeats"] = [];
+    const heartbeats: ScriptedConsumer["heartbeats"] = [], backs: { offset: bigint; group: string }[] = [];
+    const sent: string[] = [];
     const world = await scripted(sim, {
       a: {
         queues: 1,
+        onSend(request, connection) {
+          sent.push(decodeSendRequest(request.extFields, request.code).topic);
+          stored(request, connection);
+        },
         onOther(request, connection) {
           const { code, extFields, body } = request;
           if (code === RequestCode.HEART_BEAT) {
@@ -100,6 +112,10 @@ export function withScript(script: Script, run: (world: ScriptedConsumer) => Pro
             const { topic, commitOffset } = decodeUpdateOffset(extFields);
             if (topic === TOPIC) commits.push(Number(commitOffset));
             return false;
+          } else if (code === RequestCode.CONSUMER_SEND_MSG_BACK) {
+            const { offset, group } = decodeSendBack(extFields);
+            backs.push({ offset, group });
+            connection.answer(request, { code: script.sendBack ?? ResponseCode.SUCCESS });
           } else if (code === RequestCode.PULL_MESSAGE) {
             const pull = decodePullRequest(extFields);
             if (pull.topic !== TOPIC) return retryPulls.push(pull) > 0;
@@ -121,6 +137,8 @@ export function withScript(script: Script, run: (world: ScriptedConsumer) => Pro
       retryPulls,
       commits,
       heartbeats,
+      backs,
+      sent,
       consumer(options = {}) {
         const consumer = createPushConsumerOn<string>(sim.host(), {
           namesrvAddr: world.namesrvAddr,

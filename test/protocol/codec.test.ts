@@ -145,7 +145,7 @@ describe("messages", () => {
             storeTimestamp: record.storeTimestamp,
             reconsumeTimes: record.reconsumeTimes,
             offsetMsgId: record.offsetMsgId,
-            tags: properties?.TAGS ?? "",
+            tags: properties?.TAGS || undefined,
           });
           // The host here reads no ZSTD.
           const type = message.sysFlag & COMPRESSED ? message.sysFlag & COMPRESSION_MASK : undefined;

@@ -290,3 +290,12 @@ test("send-back, unregister and notify: recorded requests are read, and written 
   expect(requests(35).length).toBeGreaterThan(10);
   expect(requests(40).length).toBeGreaterThan(5);
 });
+
+test.each(kinds)(
+  "a program of %s takes literals of any length: route and address servers say what they like",
+  (kind) => {
+    const long = "x".repeat(300_000);
+    const program = requestProgram(11, [["topic", long], ["queueId", ARGUMENT], ["bname", long]], kind);
+    expect(program.reduce((sum, [literal]) => sum + literal.length, 0)).toBeGreaterThan(600_000);
+  },
+);

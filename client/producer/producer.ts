@@ -11,7 +11,7 @@ import type { TopicRoute } from "../route/topic_route.ts";
 import { toSending } from "./to_sending.ts";
 import { OffsetIds } from "./send_result.ts";
 import { SendKinds } from "./send_kinds.ts";
-import { type QueueTarget, SendTargets } from "./send_targets.ts";
+import { type QueueTarget, SendTargets, type TopicTargets } from "./send_targets.ts";
 import type { SendContext, Sending } from "./sending.ts";
 
 export interface SendOptions extends CallOptions {
@@ -40,7 +40,14 @@ type Prepared = Sending | Promise<Sending>;
 const DRAIN_SHARE = 0.9;
 
 const INDEX_MASK = 0x7fffffff;
-const NO_OPTIONS: SendOptions = {};
+
+/** The functions of the promise that was made last. A function for each promise would cost as much as the promise. */
+let newResolve: (result: SendResult) => void;
+let newReject: (error: unknown) => void;
+const keepFunctions = (resolve: (result: SendResult) => void, reject: (error: unknown) => void): void => {
+  newResolve = resolve;
+  newReject = reject;
+};
 
 export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
   readonly options: ResolvedProducerOptions<unknown>;
@@ -73,30 +80,31 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     });
   }
 
-  send(message: Message<T>, given?: SendOptions): Promise<SendResult> {
-    const { state } = this, options = given ?? NO_OPTIONS;
+  send(message: Message<T>, options?: SendOptions): Promise<SendResult> {
+    const { state } = this;
     if (state === "draining" || state === "closed") return Promise.reject(this.closedError());
-    const { signal, queue, timeout = this.options.sendMsgTimeout } = options;
-    let prepared: Prepared;
+    let signal: AbortSignal | undefined, queue: MessageQueue | undefined, timeout = this.options.sendMsgTimeout;
+    let sending: Sending, compressed: Prepared, targets: TopicTargets;
     try {
-      if (options !== NO_OPTIONS) checkCall(options, message);
-      if (signal?.aborted) return Promise.reject(signal.reason);
-      prepared = this.#compress(toSending(message, this.#codec, this, this.#kinds));
+      if (options !== undefined) {
+        checkCall(options, message);
+        ({ signal, queue, timeout = timeout } = options);
+        if (signal?.aborted) return Promise.reject(signal.reason);
+      }
+      sending = toSending(message, this.#codec, this, this.#kinds);
+      compressed = this.#isLarge(sending.body) ? this.#compress(sending) : sending;
+      targets = this.targets.of(sending.topic);
     } catch (error) {
       return Promise.reject(error);
     }
     const { now } = this.instance.remoting, deadline = now + timeout;
-    return new Promise((resolve, reject) => {
-      this.#inFlight++;
-      if (state === "running" && !(prepared instanceof Promise)) {
-        const targets = this.targets.of(prepared.topic);
-        if (targets.isReady) {
-          prepared.begin(deadline, signal, queue, resolve, reject);
-          return prepared.try(targets, now);
-        }
-      }
-      void this.#sendLater(prepared, deadline, signal, queue, resolve, reject);
-    });
+    const promise = new Promise(keepFunctions), resolve = newResolve, reject = newReject;
+    this.#inFlight++;
+    if (compressed === sending && state === "running" && targets.isReady) {
+      sending.begin(deadline, signal, queue, resolve, reject);
+      sending.try(targets, now);
+    } else void this.#sendLater(compressed, deadline, signal, queue, resolve, reject);
+    return promise;
   }
 
   /** The slow way: the client has to start, the route to be found, or the body to be compressed first. */
@@ -129,11 +137,15 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     return this.instance.routes.findToSend(topic, this.options.defaultTopicQueueNums, options);
   }
 
+  #isLarge(body: Uint8Array): boolean {
+    const { compression } = this.options;
+    return compression !== undefined && body.length >= compression.over;
+  }
+
   #compress(message: Sending): Prepared {
     const { compression } = this.options;
-    const { body } = message;
-    if (!compression || body.length < compression.over) return message;
-    const { type, level } = compression;
+    if (!compression) return message;
+    const { body } = message, { type, level } = compression;
     const { core, host } = this.instance;
     const deflated = type === "LZ4" ? core.deflateLz4(body) : host.deflate(type, body, level);
     return deflated instanceof Uint8Array

@@ -76,6 +76,8 @@ export class Remoting {
   readonly #requests: Requests;
   readonly #cold: ColdPrograms;
   readonly #channels = new Map<string, Channel>();
+  /** The one of `#channels` that was used last. */
+  #lastChannel: Channel | undefined;
   /** Every connection that has not been released, and what is known of its health. */
   readonly #connections = new Map<Connection, Pulse>();
   /** Connections that end with their last answer. */
@@ -116,8 +118,8 @@ export class Remoting {
   begin(addr: string, call: Call, timeout: number, signal?: AbortSignal): void {
     const now = this.now;
     const closed = this.#closed ?? this.#core.failure;
-    if (closed) return this.#failLater(call, closed);
-    if (signal?.aborted) return this.#failLater(call, signal.reason);
+    if (closed !== undefined) return this.#failLater(call, closed);
+    if (signal !== undefined && signal.aborted) return this.#failLater(call, signal.reason);
     const slot = this.#calls.take(call, bounded(timeout), now);
     if (slot < 0) {
       return this.#failLater(
@@ -125,13 +127,15 @@ export class Remoting {
         new OverloadError(`Cannot call ${addr}: ${CALLS_MAX} calls are in flight`, { addr }),
       );
     }
-    try {
-      if (signal) this.#listen(slot, signal);
-    } catch (error) {
-      this.#calls.release(slot);
-      return this.#failLater(call, asRocketMQError(error, addr));
+    if (signal !== undefined) {
+      try {
+        this.#listen(slot, signal);
+      } catch (error) {
+        this.#calls.release(slot);
+        return this.#failLater(call, asRocketMQError(error, addr));
+      }
     }
-    this.#dispatch(slot, addr);
+    this.#dispatch(slot, addr, call);
   }
 
   /** The same for a request and two functions. */
@@ -212,6 +216,7 @@ export class Remoting {
     const channel = this.#channels.get(addr);
     const connection = channel?.connection;
     this.#channels.delete(addr);
+    this.#lastChannel = undefined;
     if (!channel || !connection) return;
     if (connection.isConnected) this.#retire(channel, connection);
     else connection.close(new ConnectError(`The connection to ${addr} is no longer wanted`, { addr }));
@@ -243,6 +248,7 @@ export class Remoting {
     this.#calls.each(undefined, (slot) => this.#fail(slot, error));
     this.#calls.close();
     this.#channels.clear();
+    this.#lastChannel = undefined;
     this.#cold.close();
   }
 
@@ -271,15 +277,15 @@ export class Remoting {
     this.#isTimed = false;
   };
 
-  #dispatch(slot: number, addr: string): void {
+  #dispatch(slot: number, addr: string, call: Call): void {
     const calls = this.#calls;
     try {
       const connection = this.#channel(addr).use();
       if (connection.inFlight++ === 0) this.#connections.get(connection)!.start(this.#now, connection.bytesIn);
       calls.owner[slot] = connection;
-      calls.waiting[slot] = connection.send(calls.opaque(slot), calls.call[slot]!.outgoing);
+      const waiting = connection.send(calls.opaque(slot), call.outgoing);
+      if (waiting !== undefined) calls.waiting[slot] = waiting;
     } catch (error) {
-      const call = calls.call[slot]!;
       this.#release(slot);
       this.#failLater(call, asRocketMQError(error, addr));
       if (this.#core.failure) this.#broken(this.#core.failure);
@@ -392,7 +398,7 @@ export class Remoting {
     this.#retire(channel, connection);
     if (again) {
       this.#turn();
-      if (!this.#closed) this.#dispatch(slot, channel.addr);
+      if (!this.#closed) this.#dispatch(slot, channel.addr, calls.call[slot]!);
     }
     return again;
   }
@@ -406,7 +412,10 @@ export class Remoting {
   // ── connections ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #channel(addr: string): Channel {
-    return this.#channels.get(addr) ?? this.#openChannel(addr);
+    // Calls in a row mostly go to few addresses, and one look is cheaper than a search.
+    const last = this.#lastChannel;
+    if (last !== undefined && last.addr === addr) return last;
+    return this.#lastChannel = this.#channels.get(addr) ?? this.#openChannel(addr);
   }
 
   #openChannel(addr: string): Channel {

@@ -127,7 +127,9 @@ function runProgram(program: Program, to: usize, opaque: u32, value: i64): usize
         to += 4;
         break;
       case abi.HOLE_VALUE:
-        to += decimal(to, value);
+        // Most queue ids are one digit.
+        store<u8>(to, 48 + value);
+        to += <u64> value < 10 ? 1 : decimal(to, value);
         break;
       case abi.HOLE_VALUE32: {
         const length = decimal(to + 4, value);
@@ -180,7 +182,7 @@ function runProgram(program: Program, to: usize, opaque: u32, value: i64): usize
   }
 }
 
-/** Copies a literal, whose padding ends where the next step starts. Most are short, and the others long. */
+/** Copies a literal, whose padding ends where the next step starts. Engines check for interrupts in every round of a loop. */
 function copyLiteral(to: usize, from: usize, end: usize): void {
   for (; from + 64 <= end; from += 64, to += 64) {
     v128.store(to, v128.load(from));
@@ -188,5 +190,10 @@ function copyLiteral(to: usize, from: usize, end: usize): void {
     v128.store(to, v128.load(from, 32), 32);
     v128.store(to, v128.load(from, 48), 48);
   }
-  for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
+  const left = <u32> (end - from);
+  if (!left) return;
+  v128.store(to, v128.load(from));
+  if (left <= 16) return;
+  v128.store(to, v128.load(from, 16), 16);
+  if (left > 32) v128.store(to, v128.load(from, 32), 32);
 }

@@ -66,7 +66,7 @@ export function escapeJson(to: usize, from: usize, length: u32): u32 {
   while (from < end) {
     const block = v128.load(from);
     v128.store(to, block);
-    const special = quotes(block) | controls(block);
+    const special = i8x16.bitmask(v128.or(quotes(block), controls(block)));
     const clean: u32 = special ? ctz(special) : 16;
     const left = <u32> (end - from);
     if (clean >= left) return <u32> (to + left - start);
@@ -85,19 +85,19 @@ export function escapesLength(from: usize, length: u32): u32 {
   for (let i: u32 = 0; i < length; i += 16) {
     const block = v128.load(from + i);
     const inside = <i32> (length - i >= 16 ? 0xffff : (1 << (length - i)) - 1);
-    more += popcnt(quotes(block) & inside) + 5 * popcnt(controls(block) & inside);
+    more += popcnt(i8x16.bitmask(quotes(block)) & inside) + 5 * popcnt(i8x16.bitmask(controls(block)) & inside);
   }
   return more;
 }
 
-function quotes(block: v128): i32 {
-  return i8x16.bitmask(
-    v128.or(i8x16.eq(block, i8x16.splat(<i8> QUOTE)), i8x16.eq(block, i8x16.splat(<i8> BACKSLASH))),
-  );
+/** Which bytes get a backslash in front. */
+function quotes(block: v128): v128 {
+  return v128.or(i8x16.eq(block, i8x16.splat(<i8> QUOTE)), i8x16.eq(block, i8x16.splat(<i8> BACKSLASH)));
 }
 
-function controls(block: v128): i32 {
-  return i8x16.bitmask(i8x16.lt_u(block, i8x16.splat(<i8> SPACE)));
+/** Which bytes are written as \u00xx. */
+function controls(block: v128): v128 {
+  return i8x16.lt_u(block, i8x16.splat(<i8> SPACE));
 }
 
 function escapeByte(to: usize, byte: u32): u32 {

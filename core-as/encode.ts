@@ -36,51 +36,57 @@ export function setClock(entry: Submission): void {
 
 /** OP_ENCODE. */
 export function encode(entry: Submission): void {
-  const text = textOf(entry);
-  const refusal = whyNot(entry, text);
+  const text = textOf(entry.flags & abi.ENCODE_COUNT_MASK);
+  const inside: u32 = isApart(entry) ? 0 : entry.len;
+  const refusal = whyNot(entry, text, inside);
   if (refusal) {
     entry.result = refusal;
     return;
   }
   const program = changetype<Program>(entry.handle);
   const segment = changetype<Segment>(entry.ptr);
+  const opaque = entry.token, value = <i64> entry.value, body = entry.len;
   if (program.uniqueIds && !(entry.flags & abi.ENCODE_SAME_ID)) newId();
   const start = endOf(segment);
-  const end = runProgram(program, start + FRAME_HEAD, entry.token, <i64> entry.value);
+  const end = runProgram(program, start + FRAME_HEAD, opaque, value);
   const head = <u32> (end - start);
   // Without assertions their argument would still be computed.
-  if (!ASC_NO_ASSERT) assert(head == exactly(program, <u32> text, entry.token, <i64> entry.value));
-  store<u32>(start, bswap(head - 4 + entry.len));
+  if (!ASC_NO_ASSERT) assert(head == exactly(program, <u32> text, opaque, value));
+  store<u32>(start, bswap(head - 4 + body));
   store<u32>(start, bswap((head - FRAME_HEAD) | program.kind), 4);
-  segment.length += head + (isApart(entry) ? 0 : entry.len);
+  segment.length += head + inside;
   entry.result = <i32> end;
 }
 
 /** Bytes of all arguments. */
-function textOf(entry: Submission): u64 {
-  const args: u32 = entry.flags & abi.ENCODE_COUNT_MASK;
+function textOf(args: u32): u64 {
+  // Most frames have one.
+  if (args == 1) return load<u32>(ARGUMENT_LENGTHS);
   let text: u64 = 0;
-  for (let i: u32 = 0; i < min<u32>(args, abi.ARGUMENTS_MAX); i++) text += load<u32>(ARGUMENT_LENGTHS + (i << 2));
+  for (let i: u32 = 0, count = min<u32>(args, abi.ARGUMENTS_MAX); i < count; i++) {
+    text += load<u32>(ARGUMENT_LENGTHS + (i << 2));
+  }
   return text;
 }
 
-/** The error that this command gets, or 0; nothing has been written then. */
-function whyNot(entry: Submission, text: u64): i32 {
+/** The error that this command gets, or 0; nothing has been written then. `inside` bytes of its body are the segment's. */
+function whyNot(entry: Submission, text: u64, inside: u64): i32 {
   if (!isBlock(entry.handle, OWNER_PROGRAM)) return abi.E_BAD_HANDLE;
   if (!isBlock(entry.ptr, OWNER_SEGMENT)) return abi.E_BAD_POINTER;
   const program = changetype<Program>(entry.handle);
-  if (<u32> (entry.flags & abi.ENCODE_COUNT_MASK) != program.arguments) return abi.E_BAD_ARGUMENT;
-  if (!(abs<f64>(entry.value) <= INTEGER_MOST) || trunc<f64>(entry.value) != entry.value) return abi.E_BAD_ARGUMENT;
+  const value = entry.value, flags: u32 = entry.flags;
+  if ((flags & abi.ENCODE_COUNT_MASK) != program.arguments) return abi.E_BAD_ARGUMENT;
+  if (!(abs<f64>(value) <= INTEGER_MOST) || trunc<f64>(value) != value) return abi.E_BAD_ARGUMENT;
   if (text > <u64> abi.ARGUMENT_BYTES) return abi.E_BAD_ARGUMENT;
-  if (entry.flags & abi.ENCODE_SAME_ID && !isId()) return abi.E_BAD_ARGUMENT;
+  if (flags & abi.ENCODE_SAME_ID && !isId()) return abi.E_BAD_ARGUMENT;
 
-  const inside: u64 = isApart(entry) ? 0 : entry.len;
   const room: u64 = roomOf(changetype<Segment>(entry.ptr));
   const most: u64 = program.most + program.perByte * <u32> text;
-  if (most + inside <= room && most + entry.len <= <u64> abi.FRAME_MAX) return 0;
+  const body: u64 = entry.len;
+  if (most + inside <= room && most + body <= <u64> abi.FRAME_MAX) return 0;
   // The worst case does not fit; perhaps this one does.
-  const head = exactly(program, <u32> text, entry.token, <i64> entry.value);
-  if (<u64> head + entry.len > <u64> abi.FRAME_MAX) return abi.E_FRAME_TOO_LARGE;
+  const head: u64 = exactly(program, <u32> text, entry.token, <i64> value);
+  if (head + body > <u64> abi.FRAME_MAX) return abi.E_FRAME_TOO_LARGE;
   return head + inside <= room ? 0 : abi.E_NO_ROOM;
 }
 

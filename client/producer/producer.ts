@@ -41,14 +41,6 @@ const DRAIN_SHARE = 0.9;
 
 const INDEX_MASK = 0x7fffffff;
 
-/** The functions of the promise that was made last. A function for each promise would cost as much as the promise. */
-let newResolve: (result: SendResult) => void;
-let newReject: (error: unknown) => void;
-const keepFunctions = (resolve: (result: SendResult) => void, reject: (error: unknown) => void): void => {
-  newResolve = resolve;
-  newReject = reject;
-};
-
 export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
   readonly options: ResolvedProducerOptions<unknown>;
   readonly targets: SendTargets;
@@ -97,38 +89,31 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     } catch (error) {
       return Promise.reject(error);
     }
-    const { now } = this.instance.remoting, deadline = now + timeout;
-    const promise = new Promise(keepFunctions), resolve = newResolve, reject = newReject;
+    const { now } = this.instance.remoting;
     this.#inFlight++;
-    if (compressed === sending && state === "running" && targets.isReady) {
-      sending.begin(deadline, signal, queue, resolve, reject);
-      sending.try(targets, now);
-    } else void this.#sendLater(compressed, deadline, signal, queue, resolve, reject);
+    const promise = sending.begin(now + timeout, signal, queue);
+    if (compressed === sending && state === "running" && targets.isReady) sending.try(targets, now);
+    else void this.#sendLater(sending, compressed, now + timeout, signal);
     return promise;
   }
 
   /** The slow way: the client has to start, the route to be found, or the body to be compressed first. */
   async #sendLater(
-    prepared: Prepared,
+    sending: Sending,
+    compressed: Prepared,
     deadline: number,
     signal: AbortSignal | undefined,
-    queue: MessageQueue | undefined,
-    resolve: (result: SendResult) => void,
-    reject: (error: unknown) => void,
   ): Promise<void> {
     const { clock } = this.instance.host;
     const timeLeft = (): number => Math.max(1, deadline - clock.monotonic());
-    let sending: Sending;
     try {
-      sending = await prepared;
+      await compressed;
       if (this.state === "created") await this.ready(timeLeft(), signal);
       if (!this.targets.of(sending.topic).isReady) await this.#route(sending.topic, timeLeft(), signal);
       signal?.throwIfAborted();
     } catch (error) {
-      reject(error);
-      return this.left();
+      return sending.end(error);
     }
-    sending.begin(deadline, signal, queue, resolve, reject);
     sending.try(this.targets.of(sending.topic), this.instance.remoting.now);
   }
 

@@ -15,14 +15,16 @@ import type { ResolvedProducerOptions } from "../options.ts";
 import type { Request } from "../protocol/command.ts";
 import { readHeader } from "../protocol/header.ts";
 import { hasSendAnswer, readSendAnswer, sendRequest } from "../protocol/send.ts";
-import type { Call, Outgoing, ProgramRequest } from "../remoting/remoting.ts";
+import type { Call, Outgoing, ProgramRequest, Remoting } from "../remoting/remoting.ts";
 import type { ProducerKind } from "./send_kinds.ts";
 import { type OffsetIds, sendStatusOf, StoredMessage } from "./send_result.ts";
 import type { BrokerTarget, QueueTarget, SendTargets, TopicTargets } from "./send_targets.ts";
 
 /** What the sends of one producer share. */
 export interface SendContext {
-  readonly instance: Instance;
+  readonly instance: Pick<Instance, "core" | "host" | "routes" | "uniqueIds"> & {
+    readonly remoting: Pick<Remoting, "begin" | "isConnected" | "now">;
+  };
   readonly options: ResolvedProducerOptions<unknown>;
   readonly targets: SendTargets;
   readonly offsetIds: OffsetIds;
@@ -31,6 +33,14 @@ export interface SendContext {
   /** A send has ended. */
   left(): void;
 }
+
+/** The functions of the promise that was made last: a closure for each promise would cost as much as the promise. */
+let newResolve: (result: SendResult) => void;
+let newReject: (error: unknown) => void;
+const keepFunctions = (resolve: (result: SendResult) => void, reject: (error: unknown) => void): void => {
+  newResolve = resolve;
+  newReject = reject;
+};
 
 /**
  * One send with its retries: all within one deadline, each to another broker than the last if there is one, with the same
@@ -70,20 +80,20 @@ export class Sending implements Call, ProgramRequest {
     this.body = body;
   }
 
-  /** Before the first try: how long all of them may take, and who is told how it ended. */
+  /** Before the first try: how long all of them may take. Returns how they end. */
   begin(
     deadline: number,
     signal: AbortSignal | undefined,
     fixedQueue: MessageQueue | undefined,
-    resolve: (result: SendResult) => void,
-    reject: (error: unknown) => void,
-  ): void {
+  ): Promise<SendResult> {
     this.#deadline = deadline;
     this.#signal = signal;
     this.#fixedQueue = fixedQueue;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#triesLeft = fixedQueue ? 1 : 1 + this.#context.options.retryTimesWhenSendFailed;
+    const promise = new Promise(keepFunctions);
+    this.#resolve = newResolve;
+    this.#reject = newReject;
+    return promise;
   }
 
   /** `now` is the time of this turn. */
@@ -91,7 +101,7 @@ export class Sending implements Call, ProgramRequest {
     try {
       this.#try(targets, now);
     } catch (error) {
-      this.#failed(error);
+      this.end(error);
     }
   }
 
@@ -99,7 +109,7 @@ export class Sending implements Call, ProgramRequest {
     const { topic } = this;
     const timeLeft = this.#deadline - now;
     if (timeLeft <= 0) {
-      return this.#end(new TimeoutError(`Cannot send to topic "${topic}": no time is left`, { topic }));
+      return this.#giveUp(new TimeoutError(`Cannot send to topic "${topic}": no time is left`, { topic }));
     }
     this.#triesLeft--;
     const broker = this.#choose(targets);
@@ -204,29 +214,29 @@ export class Sending implements Call, ProgramRequest {
     );
     const mayRetry = error.retryable || this.#context.options.retryResponseCodes.includes(responseCode);
     if (mayRetry) this.fail(error);
-    else this.#end(error);
+    else this.#giveUp(error);
   }
 
   fail(error: RocketMQError): void {
-    if (this.#signal?.aborted) return this.#failed(this.#signal.reason);
-    if (!isRocketMQError(error)) return this.#failed(error);
+    if (this.#signal?.aborted) return this.end(this.#signal.reason);
+    if (!isRocketMQError(error)) return this.end(error);
     if (error instanceof ArgumentError || (!error.retryable && !(error instanceof BrokerError))) {
-      return this.#end(error);
+      return this.#giveUp(error);
     }
     const { instance, targets } = this.#context;
-    if (this.#triesLeft === 0 || this.#deadline <= instance.host.clock.monotonic()) return this.#end(error);
+    if (this.#triesLeft === 0 || this.#deadline <= instance.host.clock.monotonic()) return this.#giveUp(error);
     (this.#errors ??= []).push(error);
     // The next try may know better where the topic is.
     const { topic } = this;
     const next = targets.of(topic);
     if (next.queues.length === 0) {
-      return this.#end(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
+      return this.#giveUp(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
     }
     this.try(next, instance.remoting.now);
   }
 
   /** The last error, with all of them in order as its cause. */
-  #end(error: RocketMQError): void {
+  #giveUp(error: RocketMQError): void {
     if (this.#fallback) return this.#done(this.#fallback);
     const { topic } = this;
     if (error.topic === undefined) {
@@ -236,7 +246,7 @@ export class Sending implements Call, ProgramRequest {
       const errors = [...this.#errors, error];
       error = copyOf(error, error.message, { cause: new AggregateError(errors, `${errors.length} tries failed`) });
     }
-    this.#failed(error);
+    this.end(error);
   }
 
   #done(result: SendResult): void {
@@ -244,7 +254,8 @@ export class Sending implements Call, ProgramRequest {
     this.#context.left();
   }
 
-  #failed(error: unknown): void {
+  /** It has failed, and nothing is tried any more. */
+  end(error: unknown): void {
     this.#reject!(error);
     this.#context.left();
   }

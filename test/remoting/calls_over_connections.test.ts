@@ -376,6 +376,21 @@ test(
 );
 
 test(
+  "a call behind a disconnect() goes over another connection, and the address is known again",
+  inWorld(219, async ({ sim, remoting, peer }) => {
+    const { addr, connections } = await peer((request, connection) => connection.answer(request));
+    await sim.run(remoting.invoke(addr, request, { timeout: 1_000 }));
+    remoting.disconnect(addr);
+    expect(remoting.addresses).toEqual([]);
+    const again = remoting.invoke(addr, request, { timeout: 1_000 });
+    expect(remoting.addresses).toEqual([addr]);
+    expect((await sim.run(again)).code).toBe(0);
+    expect(connections).toHaveLength(2);
+    expect(remoting.isConnected(addr)).toBe(true);
+  }),
+);
+
+test(
   "65,535 calls may be in flight, the next fails with OverloadError",
   inWorld(218, async ({ sim, remoting, peer }) => {
     const { addr, connections } = await peer(silence);

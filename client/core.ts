@@ -427,7 +427,7 @@ export class Core {
   /**
    * Writes one frame into a segment. With `apart` the body is counted but not copied: write it right behind the segment's
    * end. A program with a hole for it writes `id`, or a new one, which `uniqueId` tells. False when the segment has no
-   * room. Throws `ArgumentError` when the frame can never be sent.
+   * room. Throws `ArgumentError` when the frame can never be sent, and when the body was detached.
    */
   encode(
     program: number,
@@ -440,6 +440,8 @@ export class Core {
     id: number = NEW_ID,
   ): boolean {
     const i32 = this.#i32, count = args.length;
+    const bodyLength = body === undefined ? 0 : body.length;
+    if (bodyLength === 0 && body !== undefined) this.#checkIsThere(body);
     let at = this.#control + abi.ARGUMENT_TEXT;
     let length = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
     for (let i = 0; i < count; i++) {
@@ -453,18 +455,19 @@ export class Core {
       flags |= abi.ENCODE_SAME_ID;
       this.#f64[(this.#control + abi.UNIQUE_ID) >> 3] = id;
     }
-    const result = this.#command(
-      abi.OP_ENCODE,
-      program,
-      segment,
-      body === undefined ? 0 : body.length,
-      value,
-      flags,
-      opaque,
-    );
+    const result = this.#command(abi.OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
     if (result < 0) return this.#notEncoded(result);
     if (body !== undefined && !apart) this.#u8.set(body, result);
     return true;
+  }
+
+  /** An array that was transferred elsewhere is empty, and must not become the frame of an empty body. */
+  #checkIsThere(body: Uint8Array): void {
+    try {
+      this.#u8.set(body, 0);
+    } catch (cause) {
+      throw new ArgumentError("Cannot send a body that was transferred elsewhere meanwhile", { cause });
+    }
   }
 
   #notEncoded(result: number): false {

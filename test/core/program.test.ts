@@ -269,6 +269,17 @@ describe("header programs", () => {
     expect(head.length).toBe(core.segmentLength(segment));
   });
 
+  test("a body that was detached is refused before a byte is written; an empty one is none", () => {
+    const core = openCore(2), segment = core.openSegment();
+    const program = core.program([["{}", abi.HOLE_END]], "JSON");
+    const body = new Uint8Array(10);
+    structuredClone(body, { transfer: [body.buffer] });
+    expect(() => core.encode(program, segment, 1, 0, [], body)).toThrow(ArgumentError);
+    expect(core.segmentLength(segment)).toBe(0);
+    expect(core.encode(program, segment, 1, 0, [], new Uint8Array(0))).toBe(true);
+    expect(core.segmentLength(segment)).toBe(10);
+  });
+
   test("a frame of FRAME_MAX bytes is encoded, one of a byte more can never be", () => {
     const core = openCore();
     const segment = core.openSegment();

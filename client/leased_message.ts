@@ -22,13 +22,15 @@ const FIELDS = [
 /** Where the raw body is kept, behind the fields. */
 const RAW_BODY = FIELDS.length;
 
+/** In the place of tags that have not been read. */
+const UNREAD: unique symbol = Symbol("unread");
+
 /** A message whose bytes lie in a lease. What has been read of it stays readable when it is settled. */
 export class LeasedMessage<T> extends PulledMessage<T> {
   /** By the field's place in FIELDS; most messages keep none. */
   #kept: unknown[] | undefined;
   /** Apart: nearly everybody reads them. */
-  #tags: string | undefined;
-  #hasReadTags = false;
+  #tags: string | undefined | typeof UNREAD = UNREAD;
 
   static {
     for (const [place, name] of FIELDS.entries()) {
@@ -44,11 +46,7 @@ export class LeasedMessage<T> extends PulledMessage<T> {
   }
 
   override get tags(): string | undefined {
-    if (!this.#hasReadTags) {
-      this.#tags = super.tags;
-      this.#hasReadTags = true;
-    }
-    return this.#tags;
+    return this.#tags === UNREAD ? this.#tags = super.tags : this.#tags;
   }
 
   override rawBody(): Uint8Array {

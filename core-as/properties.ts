@@ -58,7 +58,7 @@ export function noteProperties(row: Row, start: usize, properties: usize, length
     return;
   }
   const layout = layoutOf(length);
-  if (layout.length == length && matches(layout, properties, length)) {
+  if (matchesLayout(properties, length)) {
     const base = <u32> (properties - start);
     if (layout.tags) row.tags = base + layout.tags;
     if (layout.keys) row.keys = base + layout.keys;
@@ -82,21 +82,27 @@ export function layoutGeneration(): u32 {
   return generation;
 }
 
+/** Where the bytes of the layout lie that is known for a length, for `differences`; 0 when there is none. */
+export function layoutBytes(length: u32): usize {
+  const layout = layoutOf(length);
+  return layout.length == length && length ? changetype<usize>(layout) + HEAD : 0;
+}
+
 /** Whether properties have the layout that is known for their length. */
 export function matchesLayout(properties: usize, length: u32): bool {
-  const layout = layoutOf(length);
-  return layout.length == length && length && matches(layout, properties, length);
+  const bytes = layoutBytes(length);
+  return bytes && !v128.any_true(differences(bytes, properties, length - 16));
 }
 
 function layoutOf(length: u32): Layout {
   return changetype<Layout>(layouts + (length & (LAYOUTS - 1)) * LAYOUT);
 }
 
-/** Whether names and separators are those of the layout, and none is in a value. */
-function matches(layout: Layout, properties: usize, length: u32): bool {
-  const bytes = changetype<usize>(layout) + HEAD;
-  const last = length - 16;
-  // The last vector ends with the properties.
+/**
+ * Zeroes when names and separators are those of the layout, and none is in a value. `last` is where the last vector begins: it
+ * ends with the properties.
+ */
+export function differences(bytes: usize, properties: usize, last: u32): v128 {
   let wrong = difference(bytes + last, properties + last);
   let at: u32 = 0;
   for (; at + 16 < last; at += 32) {
@@ -105,8 +111,7 @@ function matches(layout: Layout, properties: usize, length: u32): bool {
       v128.or(difference(bytes + at, properties + at), difference(bytes + at + 16, properties + at + 16)),
     );
   }
-  if (at < last) wrong = v128.or(wrong, difference(bytes + at, properties + at));
-  return !v128.any_true(wrong);
+  return at < last ? v128.or(wrong, difference(bytes + at, properties + at)) : wrong;
 }
 
 /** The kept bytes are 2 where a value is: they must differ there, and be equal elsewhere, which is what the mask says. */

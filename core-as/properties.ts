@@ -82,7 +82,7 @@ export function layoutGeneration(): u32 {
   return generation;
 }
 
-/** Where the bytes of the layout lie that is known for a length, for `differences`; 0 when there is none. */
+/** Where the bytes of the layout lie that is known for a length, for `difference`; 0 when there is none. */
 export function layoutBytes(length: u32): usize {
   const layout = layoutOf(length);
   return layout.length == length && length ? changetype<usize>(layout) + HEAD : 0;
@@ -91,18 +91,17 @@ export function layoutBytes(length: u32): usize {
 /** Whether properties have the layout that is known for their length. */
 export function matchesLayout(properties: usize, length: u32): bool {
   const bytes = layoutBytes(length);
-  return bytes && !v128.any_true(differences(bytes, properties, length - 16));
+  return bytes && matches(bytes, properties, length);
 }
 
 function layoutOf(length: u32): Layout {
   return changetype<Layout>(layouts + (length & (LAYOUTS - 1)) * LAYOUT);
 }
 
-/**
- * Zeroes when names and separators are those of the layout, and none is in a value. `last` is where the last vector begins: it
- * ends with the properties.
- */
-export function differences(bytes: usize, properties: usize, last: u32): v128 {
+/** Whether names and separators are those of the layout, and none is in a value. */
+function matches(bytes: usize, properties: usize, length: u32): bool {
+  const last = length - 16;
+  // The last vector ends with the properties.
   let wrong = difference(bytes + last, properties + last);
   let at: u32 = 0;
   for (; at + 16 < last; at += 32) {
@@ -111,11 +110,15 @@ export function differences(bytes: usize, properties: usize, last: u32): v128 {
       v128.or(difference(bytes + at, properties + at), difference(bytes + at + 16, properties + at + 16)),
     );
   }
-  return at < last ? v128.or(wrong, difference(bytes + at, properties + at)) : wrong;
+  if (at < last) wrong = v128.or(wrong, difference(bytes + at, properties + at));
+  return !v128.any_true(wrong);
 }
 
-/** The kept bytes are 2 where a value is: they must differ there, and be equal elsewhere, which is what the mask says. */
-function difference(kept: usize, properties: usize): v128 {
+/**
+ * Zeroes when 16 bytes fit. The kept bytes are 2 where a value is: they must differ there, and be equal elsewhere, which is
+ * what the mask says.
+ */
+export function difference(kept: usize, properties: usize): v128 {
   return v128.xor(v128.eq<i8>(v128.load(kept), v128.load(properties)), v128.load(kept, PART));
 }
 

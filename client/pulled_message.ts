@@ -1,5 +1,5 @@
 import * as abi from "../core-as/abi.ts";
-import { canBorrow, type Codec } from "./body_codec.ts";
+import { canBorrow, type Codec, textReader } from "./body_codec.ts";
 import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -16,12 +16,14 @@ import * as sysFlags from "./protocol/sys_flag.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
-  readonly host: Pick<Host, "inflate">;
+  readonly host: Pick<Host, "inflate" | "readText">;
   /** Reads LZ4; hosts do the rest. */
   readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
   /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
   readonly lendsBodies: boolean;
+  /** The codec's way to read short bodies from where they lie. */
+  readonly readShort: ((bytes: Uint8Array, from: number, to: number) => T) | undefined;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
@@ -31,6 +33,7 @@ export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">
   core,
   codec,
   lendsBodies: canBorrow(codec),
+  readShort: textReader(codec, host.readText),
   maxBodyBytes: BODY_MAX,
 });
 
@@ -45,6 +48,9 @@ const SETTLED = -1;
 
 /** Four times the largest message. */
 export const BODY_MAX = 16_777_216;
+
+/** Above this a decoder is as quick. */
+const SHORT_BODY = 256;
 
 /** Bodies above this leave the event loop while they are inflated. */
 const INFLATE_APART = 65_536;
@@ -213,10 +219,12 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   get body(): T {
     if (this.#body === UNREAD) {
-      const raw = this.#inflated();
+      const { codec, lendsBodies, readShort } = this.#reading;
+      const isShort = readShort !== undefined && this.storedBodyLength <= SHORT_BODY && !this.#isCompressed;
+      const raw = isShort ? undefined : this.#inflated();
       try {
-        const { codec, lendsBodies } = this.#reading;
-        this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
+        if (raw === undefined) this.#body = this.#readStored(readShort!);
+        else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
       } catch (cause) {
         if (isRocketMQError(cause)) throw cause;
         const { topic } = this;
@@ -224,6 +232,11 @@ export class PulledMessage<T> implements MessageExt<T> {
       }
     }
     return this.#body as T;
+  }
+
+  #readStored(read: (bytes: Uint8Array, from: number, to: number) => T): T {
+    const batch = this.#batch, at = batch.records + batch.u32(this.#row, abi.ROW_BODY);
+    return read(batch.bytes, at, at + batch.u32(this.#row, abi.ROW_BODY_LEN));
   }
 
   rawBody(): Uint8Array {

@@ -220,11 +220,14 @@ export class PulledMessage<T> implements MessageExt<T> {
   get body(): T {
     if (this.#body === UNREAD) {
       const { codec, lendsBodies, readShort } = this.#reading;
-      const isShort = readShort !== undefined && this.storedBodyLength <= SHORT_BODY && !this.#isCompressed;
-      const raw = isShort ? undefined : this.#inflated();
+      // Not by way of other fields: a leased message keeps those when they are read.
+      const batch = readShort !== undefined && this.#raw === undefined ? this.#batch : undefined;
+      const short = batch?.shortBody(this.#row, SHORT_BODY) ?? -1;
+      const raw = short < 0 ? this.#inflated() : undefined;
       try {
-        if (raw === undefined) this.#body = this.#readStored(readShort!);
-        else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
+        if (raw === undefined) {
+          this.#body = readShort!(batch!.bytes, short, short + batch!.u32(this.#row, abi.ROW_BODY_LEN));
+        } else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
       } catch (cause) {
         if (isRocketMQError(cause)) throw cause;
         const { topic } = this;
@@ -232,11 +235,6 @@ export class PulledMessage<T> implements MessageExt<T> {
       }
     }
     return this.#body as T;
-  }
-
-  #readStored(read: (bytes: Uint8Array, from: number, to: number) => T): T {
-    const batch = this.#batch, at = batch.records + batch.u32(this.#row, abi.ROW_BODY);
-    return read(batch.bytes, at, at + batch.u32(this.#row, abi.ROW_BODY_LEN));
   }
 
   rawBody(): Uint8Array {

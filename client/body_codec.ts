@@ -29,6 +29,22 @@ const REPLACEMENT = "\ufffd";
 /** Codecs that keep nothing of the bytes they read. */
 const borrowers = new WeakSet<object>();
 
+/** What codecs that read text make of it. */
+const readers = new WeakMap<object, (text: string) => unknown>();
+
+/** Reads bodies as `decode` of the codec does, from where they lie; undefined when the codec does not read text. */
+export function textReader<T>(
+  codec: Codec<T>,
+  readText: ((bytes: Uint8Array, from: number, to: number) => string) | undefined,
+): ((bytes: Uint8Array, from: number, to: number) => T) | undefined {
+  const read = readers.get(codec) as ((text: string) => T) | undefined;
+  if (!read || !readText) return undefined;
+  return (bytes, from, to) => {
+    const text = readText(bytes, from, to);
+    return read(text.includes(REPLACEMENT) ? strictDecoder.decode(bytes.subarray(from, to)) : text);
+  };
+}
+
 /** Whether a codec may be lent bytes that are somebody else's: it reads them during the call and keeps none. */
 export const canBorrow = (codec: object): boolean => borrowers.has(codec);
 
@@ -44,6 +60,7 @@ export const text: Codec<string> = {
   decode: textOf,
 };
 borrowers.add(text);
+readers.set(text, (text) => text);
 
 /** JSON, checked by `schema` in both directions when there is one. */
 export function json<T = unknown>(schema?: Schema<T>): Codec<T> {
@@ -57,6 +74,7 @@ export function json<T = unknown>(schema?: Schema<T>): Codec<T> {
     decode: (body) => check(JSON.parse(textOf(body))),
   };
   borrowers.add(codec);
+  readers.set(codec, (text) => check(JSON.parse(text)));
   return codec;
 }
 

@@ -88,34 +88,100 @@ const SAFE_HIGH = 2 ** 21;
  * nothing but the positions is known, and the header has to be read from `headerBytes()`.
  */
 export class Frame {
-  opaque = 0;
-  code = 0;
-  flag = 0;
-  fields = 0;
-  /** queueOffset, nextBeginOffset or offset. */
-  a = 0;
-  /** queueId or minOffset. */
-  b = 0;
-  /** maxOffset. */
-  c = 0;
-  /** suggestWhichBrokerId. */
-  brokerId = 0;
   /** Where the positions below count: the arena, or the frame itself when it found no block there. */
-  source: Uint8Array = new Uint8Array(0);
-  inArena = false;
-  /** 0 JSON, 1 ROCKETMQ. */
-  serializeType = 0;
-  headerPtr = 0;
-  headerLength = 0;
-  bodyPtr = 0;
-  bodyLength = 0;
-  textPtr = 0;
-  textLength = 0;
-  readonly #arena: DataView | undefined;
+  readonly source: Uint8Array;
+  readonly inArena: boolean;
+  // Fields are read where they lie when somebody asks: nobody needs all of them, and copying them takes longer.
+  readonly #i32: Int32Array;
+  readonly #f64: Float64Array;
+  readonly #view: DataView | undefined;
+  /** Its entry, in words. */
+  #entry = 0;
 
-  /** `arena` is for frames that are lent from there. */
-  constructor(arena?: DataView) {
-    this.#arena = arena;
+  /** Entries lie in `entries`; `arena` is for frames that are lent from there. */
+  constructor(source: Uint8Array, entries: ArrayBufferLike, arena?: DataView) {
+    this.source = source;
+    this.inArena = arena !== undefined;
+    this.#i32 = new Int32Array(entries);
+    this.#f64 = new Float64Array(entries);
+    this.#view = arena;
+  }
+
+  /** Makes it the frame of another entry. */
+  lend(entry: number): void {
+    this.#entry = entry;
+  }
+
+  get opaque(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_TOKEN >> 2)]!;
+  }
+
+  get code(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_CODE >> 2)]!;
+  }
+
+  get flag(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_FLAG >> 2)]!;
+  }
+
+  get fields(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_FIELDS >> 2)]!;
+  }
+
+  /** What somebody else understood of a header that the core did not. */
+  complete(opaque: number, code: number, flag: number): void {
+    this.#i32[this.#entry + (abi.COMPLETION_TOKEN >> 2)] = opaque;
+    this.#i32[this.#entry + (abi.COMPLETION_CODE >> 2)] = code;
+    this.#i32[this.#entry + (abi.COMPLETION_FLAG >> 2)] = flag;
+  }
+
+  /** queueOffset, nextBeginOffset or offset. */
+  get a(): number {
+    return this.#f64[(this.#entry >> 1) + (abi.COMPLETION_A >> 3)]!;
+  }
+
+  /** queueId or minOffset. */
+  get b(): number {
+    return this.#f64[(this.#entry >> 1) + (abi.COMPLETION_B >> 3)]!;
+  }
+
+  /** maxOffset. */
+  get c(): number {
+    return this.#f64[(this.#entry >> 1) + (abi.COMPLETION_C >> 3)]!;
+  }
+
+  /** suggestWhichBrokerId. */
+  get brokerId(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_TEXT_LEN >> 2)]! >>> 16;
+  }
+
+  /** 0 JSON, 1 ROCKETMQ. */
+  get serializeType(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_HEADER_WORD >> 2)]! >>> 24;
+  }
+
+  get headerPtr(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_HEADER_PTR >> 2)]!;
+  }
+
+  get headerLength(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_HEADER_WORD >> 2)]! & 0xffffff;
+  }
+
+  get bodyPtr(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_BODY_PTR >> 2)]!;
+  }
+
+  get bodyLength(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_BODY_LEN >> 2)]!;
+  }
+
+  get textPtr(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_TEXT_PTR >> 2)]!;
+  }
+
+  get textLength(): number {
+    return this.#i32[this.#entry + (abi.COMPLETION_TEXT_LEN >> 2)]! & 0xffff;
   }
 
   /** A copy of the header's bytes. */
@@ -130,8 +196,8 @@ export class Frame {
 
   /** Copies the first 32 bytes of the text as eight words, cheaply; false when the text has another length or is not in the arena. */
   copyText32(into: Int32Array, at: number): boolean {
-    const view = this.#arena, from = this.textPtr;
-    if (view === undefined || !this.inArena || this.textLength !== 32) return false;
+    const view = this.#view, from = this.textPtr;
+    if (view === undefined || this.textLength !== 32) return false;
     for (let word = 0; word < 8; word++) into[at + word] = view.getInt32(from + word * 4, true);
     return true;
   }
@@ -210,7 +276,7 @@ export class Core {
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
     this.arena = { bytes: this.#u8, view: new DataView(memory.buffer) };
-    this.#frame = new Frame(this.arena.view);
+    this.#frame = new Frame(this.#u8, memory.buffer, this.arena.view);
     this.#must(abi.OP_INIT);
   }
 
@@ -315,54 +381,27 @@ export class Core {
     const headerLength = word & 0xffffff;
     const serializeType = word >>> 24;
     if (8 + headerLength > bytes.length || serializeType > 1) this.#refuse(abi.E_BAD_FRAME);
-    const frame = new Frame();
-    frame.source = bytes;
-    frame.serializeType = serializeType;
-    frame.headerPtr = 8;
-    frame.headerLength = headerLength;
-    frame.bodyPtr = 8 + headerLength;
-    frame.bodyLength = bytes.length - frame.bodyPtr;
-    sink(frame);
+    const entry = new Int32Array(abi.COMPLETION_SIZE >> 2);
+    entry[abi.COMPLETION_HEADER_WORD >> 2] = word;
+    entry[abi.COMPLETION_HEADER_PTR >> 2] = 8;
+    entry[abi.COMPLETION_BODY_PTR >> 2] = 8 + headerLength;
+    entry[abi.COMPLETION_BODY_LEN >> 2] = bytes.length - 8 - headerLength;
+    sink(new Frame(bytes, entry.buffer));
   }
 
   #drain(sink: FrameSink): void {
-    const head = (this.#control + abi.CQ_HEAD) >> 2, tail = (this.#control + abi.CQ_TAIL) >> 2;
-    while (((this.#i32[head]! - this.#i32[tail]!) | 0) !== 0) {
-      const index = this.#i32[tail]! & (abi.COMPLETION_ENTRIES - 1);
-      this.#lend(this.#control + abi.COMPLETIONS + index * abi.COMPLETION_SIZE);
-      // The entry is given back first: a sink may drive the core.
-      this.#i32[tail] = (this.#i32[tail]! + 1) | 0;
-      try {
-        sink(this.#frame);
-      } catch (error) {
-        // The frames behind it are this connection's: they must not wait for another one's sink.
-        this.#i32[tail] = this.#i32[head]!;
-        throw error;
+    const i32 = this.#i32, frame = this.#frame, first = (this.#control + abi.COMPLETIONS) >> 2;
+    const tail = (this.#control + abi.CQ_TAIL) >> 2, head = i32[(this.#control + abi.CQ_HEAD) >> 2]!;
+    try {
+      for (let index = i32[tail]!; index !== head; index = (index + 1) | 0) {
+        frame.lend(first + (index & (abi.COMPLETION_ENTRIES - 1)) * (abi.COMPLETION_SIZE >> 2));
+        sink(frame);
       }
+    } finally {
+      // Only feeding makes completions, and a sink may not feed. When it throws, the frames behind it are this connection's:
+      // they must not wait for another one's sink.
+      i32[tail] = head;
     }
-  }
-
-  #lend(at: number): void {
-    const i32 = this.#i32, f64 = this.#f64, frame = this.#frame, word = at >> 2;
-    const headerWord = i32[word + (abi.COMPLETION_HEADER_WORD >> 2)]!;
-    const tail = i32[word + (abi.COMPLETION_TEXT_LEN >> 2)]!;
-    frame.source = this.#u8;
-    frame.inArena = true;
-    frame.opaque = i32[word]!;
-    frame.code = i32[word + (abi.COMPLETION_CODE >> 2)]!;
-    frame.flag = i32[word + (abi.COMPLETION_FLAG >> 2)]!;
-    frame.fields = i32[word + (abi.COMPLETION_FIELDS >> 2)]!;
-    frame.serializeType = headerWord >>> 24;
-    frame.headerPtr = i32[word + (abi.COMPLETION_HEADER_PTR >> 2)]!;
-    frame.headerLength = headerWord & 0xffffff;
-    frame.bodyPtr = i32[word + (abi.COMPLETION_BODY_PTR >> 2)]!;
-    frame.bodyLength = i32[word + (abi.COMPLETION_BODY_LEN >> 2)]!;
-    frame.a = f64[(at + abi.COMPLETION_A) >> 3]!;
-    frame.b = f64[(at + abi.COMPLETION_B) >> 3]!;
-    frame.c = f64[(at + abi.COMPLETION_C) >> 3]!;
-    frame.textPtr = i32[word + (abi.COMPLETION_TEXT_PTR >> 2)]!;
-    frame.textLength = tail & 0xffff;
-    frame.brokerId = tail >>> 16;
   }
 
   // ── outbound ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -146,6 +146,14 @@ export class MessageBatch {
     ];
   }
 
+  /** Where in `bytes` a body lies that is at most `most` bytes long, readable and not compressed; -1 for any other. */
+  shortBody(row: number, most: number): number {
+    const { view } = this, at = this.rows + row * abi.ROW_SIZE;
+    if (this.unreadable !== undefined || view.getUint32(at + abi.ROW_BODY_LEN, true) > most) return -1;
+    if ((view.getUint32(at + abi.ROW_SYS_FLAG, true) & sysFlags.COMPRESSED) !== 0) return -1;
+    return this.records + view.getUint32(at + abi.ROW_BODY, true);
+  }
+
   /** Text at a position of the records. */
   text(at: number, length: number): string {
     return readText(this.bytes, this.records + at, length);

@@ -1,5 +1,5 @@
 import * as abi from "../core-as/abi.ts";
-import { canBorrow, type Codec } from "./body_codec.ts";
+import { canBorrow, type Codec, textReader } from "./body_codec.ts";
 import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -16,12 +16,14 @@ import * as sysFlags from "./protocol/sys_flag.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
-  readonly host: Pick<Host, "inflate">;
+  readonly host: Pick<Host, "inflate" | "readText">;
   /** Reads LZ4; hosts do the rest. */
   readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
   /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
   readonly lendsBodies: boolean;
+  /** The codec's way to read short bodies from where they lie. */
+  readonly readShort: ((bytes: Uint8Array, from: number, to: number) => T) | undefined;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
@@ -31,6 +33,7 @@ export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">
   core,
   codec,
   lendsBodies: canBorrow(codec),
+  readShort: textReader(codec, host.readText),
   maxBodyBytes: BODY_MAX,
 });
 
@@ -45,6 +48,9 @@ const SETTLED = -1;
 
 /** Four times the largest message. */
 export const BODY_MAX = 16_777_216;
+
+/** Above this a decoder is as quick. */
+const SHORT_BODY = 256;
 
 /** Bodies above this leave the event loop while they are inflated. */
 const INFLATE_APART = 65_536;
@@ -213,10 +219,15 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   get body(): T {
     if (this.#body === UNREAD) {
-      const raw = this.#inflated();
+      const { codec, lendsBodies, readShort } = this.#reading;
+      // Not by way of other fields: a leased message keeps those when they are read.
+      const batch = readShort !== undefined && this.#raw === undefined ? this.#batch : undefined;
+      const short = batch?.shortBody(this.#row, SHORT_BODY) ?? -1;
+      const raw = short < 0 ? this.#inflated() : undefined;
       try {
-        const { codec, lendsBodies } = this.#reading;
-        this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
+        if (raw === undefined) {
+          this.#body = readShort!(batch!.bytes, short, short + batch!.u32(this.#row, abi.ROW_BODY_LEN));
+        } else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
       } catch (cause) {
         if (isRocketMQError(cause)) throw cause;
         const { topic } = this;

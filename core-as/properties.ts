@@ -58,7 +58,7 @@ export function noteProperties(row: Row, start: usize, properties: usize, length
     return;
   }
   const layout = layoutOf(length);
-  if (layout.length == length && matches(layout, properties, length)) {
+  if (matchesLayout(properties, length)) {
     const base = <u32> (properties - start);
     if (layout.tags) row.tags = base + layout.tags;
     if (layout.keys) row.keys = base + layout.keys;
@@ -82,10 +82,16 @@ export function layoutGeneration(): u32 {
   return generation;
 }
 
+/** Where the bytes of the layout lie that is known for a length, for `difference`; 0 when there is none. */
+export function layoutBytes(length: u32): usize {
+  const layout = layoutOf(length);
+  return layout.length == length && length ? changetype<usize>(layout) + HEAD : 0;
+}
+
 /** Whether properties have the layout that is known for their length. */
 export function matchesLayout(properties: usize, length: u32): bool {
-  const layout = layoutOf(length);
-  return layout.length == length && length && matches(layout, properties, length);
+  const bytes = layoutBytes(length);
+  return bytes && matches(bytes, properties, length);
 }
 
 function layoutOf(length: u32): Layout {
@@ -93,8 +99,7 @@ function layoutOf(length: u32): Layout {
 }
 
 /** Whether names and separators are those of the layout, and none is in a value. */
-function matches(layout: Layout, properties: usize, length: u32): bool {
-  const bytes = changetype<usize>(layout) + HEAD;
+function matches(bytes: usize, properties: usize, length: u32): bool {
   const last = length - 16;
   // The last vector ends with the properties.
   let wrong = difference(bytes + last, properties + last);
@@ -109,8 +114,11 @@ function matches(layout: Layout, properties: usize, length: u32): bool {
   return !v128.any_true(wrong);
 }
 
-/** The kept bytes are 2 where a value is: they must differ there, and be equal elsewhere, which is what the mask says. */
-function difference(kept: usize, properties: usize): v128 {
+/**
+ * Zeroes when 16 bytes fit. The kept bytes are 2 where a value is: they must differ there, and be equal elsewhere, which is
+ * what the mask says.
+ */
+export function difference(kept: usize, properties: usize): v128 {
   return v128.xor(v128.eq<i8>(v128.load(kept), v128.load(properties)), v128.load(kept, PART));
 }
 

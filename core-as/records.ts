@@ -13,7 +13,7 @@ import { inArena } from "./arena";
 import { crc32Of } from "./crc32";
 import { unwrap } from "./inner_batch";
 import { noteProperties } from "./properties";
-import { learnAlike, readAlike } from "./record_shape";
+import { alikeLength, learnAlike, readAlike } from "./record_shape";
 import { freshRow, Row, rowAt } from "./rows";
 import { be16, be32, Submission } from "./shared";
 import { bornHostLength, isCompressed, isInnerBatch, storeHostLength } from "./sys_flag";
@@ -61,6 +61,19 @@ export function walk(entry: Submission): void {
   let at = start + <u32> entry.value;
   let count: u32 = 0;
   while (at < end && count < ROW_ENTRIES) {
+    const alike = readAlike(count, start, at, end);
+    if (alike > count) {
+      if (flags & abi.WALK_CRC) checkRows(count, alike, start);
+      const taken = takes ? takeRows(count, alike, start) : alike;
+      if (!taken && nothingTaken()) {
+        entry.result = failureOfTaking();
+        return;
+      }
+      at += (taken - count) * alikeLength();
+      count = taken;
+      if (taken < alike) break;
+      continue;
+    }
     const behind = readRows(count, start, at, end, (flags & abi.WALK_CRC) != 0);
     if (behind == NO_ROWS) break;
     const row = rowAt(count);
@@ -91,12 +104,6 @@ const NO_ROWS: u32 = u32.MAX_VALUE;
 
 /** Fills the rows of the record at `at` from row `first` on. Returns the index behind them, or NO_ROWS. */
 function readRows(first: u32, start: usize, at: usize, end: usize, checkCrc: bool): u32 {
-  const rest = <u32> (end - at);
-  if (rest >= RECORD_MIN && readAlike(rowAt(first), start, at, rest)) {
-    const row = rowAt(first);
-    if (checkCrc && !isIntact(at, start + row.body, row.bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
-    return first + 1;
-  }
   const length = recordLength(at, end);
   const row = freshRow(first, <u32> (at - start), length ? length : <u32> (end - at));
   if (!length) {
@@ -110,6 +117,14 @@ function readRows(first: u32, start: usize, at: usize, end: usize, checkCrc: boo
     if (first) return NO_ROWS;
   }
   return first + 1;
+}
+
+/** Compares the checksums of sound records. */
+function checkRows(first: u32, behind: u32, start: usize): void {
+  for (let i = first; i < behind; i++) {
+    const row = rowAt(i);
+    if (!isIntact(start + row.record, start + row.body, row.bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
+  }
 }
 
 /** The record's total size, or 0 when that makes no sense. */

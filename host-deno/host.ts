@@ -6,6 +6,7 @@ import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
 import { connectSocket } from "./socket.ts";
+import { readText } from "./text.ts";
 
 /** Bodies up to here are copied into a segment. */
 const SEPARATE_BODY_ABOVE = 32 * 1024;
@@ -33,6 +34,7 @@ export const host: Host = {
   deflate,
   // It has a processor instruction that WebAssembly has not: three to six times the core's speed.
   crc32: (bytes) => crc32(bytes),
+  readText,
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

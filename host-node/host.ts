@@ -6,6 +6,7 @@ import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
 import { connectSocket } from "./socket.ts";
+import { readText } from "./text.ts";
 
 const isBun = process.versions["bun"] !== undefined;
 
@@ -35,6 +36,7 @@ export const host: Host = {
   deflate,
   // Bun's has a processor instruction that WebAssembly has not; Node's takes twice the core's time.
   ...(isBun ? { crc32: (bytes: Uint8Array) => crc32(bytes) } : {}),
+  readText,
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

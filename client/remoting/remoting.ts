@@ -491,9 +491,7 @@ export class Remoting {
 /** What the core did not read of a header: everything. Throws `FrameError` when there is no sense in it. */
 function complete(frame: Frame): void {
   const { opaque, code, flag } = readHeader(frame.headerBytes(), frame.serializeType);
-  frame.opaque = opaque;
-  frame.code = code;
-  frame.flag = flag;
+  frame.complete(opaque, code, flag);
 }
 
 /** An address that came in a route is not the caller's fault: another broker may have a better one. */

@@ -1,4 +1,5 @@
-import type { Core, Frame, FrameSink } from "../../client/core.ts";
+import * as abi from "../../core-as/abi.ts";
+import { type Core, Frame, type FrameSink } from "../../client/core.ts";
 import { encodeCommand, type SerializeType } from "../../client/protocol/command.ts";
 import type { Step } from "../../client/core.ts";
 import type { SendKind } from "../../client/protocol/send.ts";
@@ -29,8 +30,12 @@ export function lend<T>(bytes: Uint8Array, read: (frame: Frame) => T): T {
 /** The same when the core has understood nothing of the header. */
 export const lendUnread = <T>(bytes: Uint8Array, read: (frame: Frame) => T): T =>
   lend(bytes, (frame) => {
-    frame.fields = 0;
-    return read(frame);
+    const entry = new Int32Array(abi.COMPLETION_SIZE >> 2);
+    entry[abi.COMPLETION_HEADER_WORD >> 2] = frame.serializeType << 24 | frame.headerLength;
+    entry[abi.COMPLETION_HEADER_PTR >> 2] = frame.headerPtr;
+    entry[abi.COMPLETION_BODY_PTR >> 2] = frame.bodyPtr;
+    entry[abi.COMPLETION_BODY_LEN >> 2] = frame.bodyLength;
+    return read(new Frame(frame.source, entry.buffer));
   });
 
 /** An answer as a broker writes it. */

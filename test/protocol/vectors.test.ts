@@ -30,6 +30,7 @@ const frames = readFrames();
 
 test("every recorded frame is there", () => {
   const withRecords = frames.filter((frame) => frame.expect.records).length;
+  console.log(`${frames.length} frames, ${withRecords} with records`);
   expect(frames.length).toBe(3322);
   expect(withRecords).toBe(186);
 });

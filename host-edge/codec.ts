@@ -1,19 +1,7 @@
 import { type CodecOptions, createCodecWith, type RemotingCodec } from "../client/codec.ts";
 import { CORE_MEMORY_DEFAULT_EDGE, host } from "./host.ts";
 
-export type { AllocateStrategy } from "../client/allocate.ts";
-export type { CodecOptions, CommandStream, RemotingCodec } from "../client/codec.ts";
-export {
-  ArgumentError,
-  CoreError,
-  type ErrorCode,
-  FrameError,
-  isRocketMQError,
-  RocketMQError,
-  UnsupportedError,
-} from "../client/errors.ts";
-export type { Message, MessageExt, MessageQueue } from "../client/message.ts";
-export type { RemotingCommand } from "../client/protocol/command.ts";
+export * from "../client/codec_names.ts";
 
 /**
  * Creates a codec with nothing but what all runtimes share: the wire format without a client. Where bytes may not be

@@ -15,7 +15,6 @@ import {
 import type { Host } from "../../client/host.ts";
 import type { Message } from "../../client/message.ts";
 import type { ProducerOptions } from "../../client/options.ts";
-import type { Producer } from "../../client/producer/producer.ts";
 import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
@@ -24,41 +23,10 @@ import { BLOCK_MIN, INBOX_BYTES, SEGMENT_BYTES } from "../../core-as/abi.ts";
 import { createClientOn, createProducerOn } from "../../client/shared_client.ts";
 import { modelReadLz4 } from "../core/lz4_model.ts";
 import { Simulation } from "../support/sim.ts";
-import { type BrokerScript, type Scripted, scripted, stored } from "./scripted_broker.ts";
+import { type BrokerScript, type ProducerBench, scripted, stored, withBrokers } from "./scripted_broker.ts";
 import { failure, inCluster, TOPIC } from "./world.ts";
 
 const BODY = Uint8Array.of(1, 2, 3);
-
-interface Bench extends Scripted {
-  readonly sim: Simulation;
-  producer(options?: Partial<ProducerOptions<Uint8Array>>): Producer;
-}
-
-/** One producer's world with brokers that do what the test says. */
-function withBrokers(brokers: Record<string, BrokerScript>, run: (bench: Bench) => Promise<void>): () => Promise<void> {
-  return async () => {
-    using sim = new Simulation(3);
-    const world = await scripted(sim, brokers);
-    const made: Producer[] = [];
-    const bench: Bench = Object.assign(world, {
-      sim,
-      producer(options: Partial<ProducerOptions<Uint8Array>> = {}) {
-        const { namesrvAddr } = world;
-        const producer = createProducerOn<Uint8Array>(sim.host(), {
-          namesrvAddr,
-          coreMemory: 8,
-          codec: bytes,
-          ...options,
-        });
-        made.push(producer);
-        return producer;
-      },
-    });
-    await run(bench);
-    await sim.run(Promise.all(made.map((producer) => producer.shutdown())));
-    await sim.run(world.close());
-  };
-}
 
 /** The answer of a broker that cannot. */
 const refusing = (code: number, remark = "no"): BrokerScript => ({
@@ -542,7 +510,7 @@ describe("failures", () => {
   test(
     "producer-7: a topic that loses its writable queues between two tries is a RouteError too",
     async () => {
-      let bench: Bench | undefined;
+      let bench: ProducerBench | undefined;
       const slow: BrokerScript = {
         onSend: (request, connection) =>
           void bench!.sim.clock.setTimer(2_000, () => connection.answer(request, { code: 1, remark: "ill" })),

@@ -1,9 +1,13 @@
+import { bytes } from "../../client/body_codec.ts";
+import type { ProducerOptions } from "../../client/options.ts";
+import type { Producer } from "../../client/producer/producer.ts";
 import { RequestCode, ResponseCode } from "../../client/protocol/codes.ts";
 import type { RemotingCommand } from "../../client/protocol/command.ts";
 import { encodeRoute, type TopicRouteData } from "../../client/protocol/route.ts";
 import { decodeSendRequest, encodeSendAnswer } from "../../client/protocol/send.ts";
+import { createProducerOn } from "../../client/shared_client.ts";
 import { Peer, type PeerConnection } from "../support/peer.ts";
-import type { Simulation } from "../support/sim.ts";
+import { Simulation } from "../support/sim.ts";
 
 export interface BrokerScript {
   readonly queues?: number;
@@ -97,4 +101,40 @@ export async function scripted(sim: Simulation, brokers: Record<string, BrokerSc
     },
   };
   return world;
+}
+
+/** One producer's world with brokers that do what the test says. */
+export interface ProducerBench extends Scripted {
+  readonly sim: Simulation;
+  /** Shut down at the end. */
+  producer(options?: Partial<ProducerOptions<Uint8Array>>): Producer;
+}
+
+/** Runs a test in a world of its own. */
+export function withBrokers(
+  brokers: Record<string, BrokerScript>,
+  run: (bench: ProducerBench) => Promise<void>,
+): () => Promise<void> {
+  return async () => {
+    using sim = new Simulation(3);
+    const world = await scripted(sim, brokers);
+    const made: Producer[] = [];
+    const bench: ProducerBench = Object.assign(world, {
+      sim,
+      producer(options: Partial<ProducerOptions<Uint8Array>> = {}) {
+        const { namesrvAddr } = world;
+        const producer = createProducerOn<Uint8Array>(sim.host(), {
+          namesrvAddr,
+          coreMemory: 8,
+          codec: bytes,
+          ...options,
+        });
+        made.push(producer);
+        return producer;
+      },
+    });
+    await run(bench);
+    await sim.run(Promise.all(made.map((producer) => producer.shutdown())));
+    await sim.run(world.close());
+  };
 }

@@ -1,39 +1,11 @@
 import { expect, test } from "vitest";
-import { bytes } from "../../client/body_codec.ts";
 import type { Message } from "../../client/message.ts";
-import type { ProducerOptions } from "../../client/options.ts";
-import type { Producer } from "../../client/producer/producer.ts";
 import { decodeProperties } from "../../client/protocol/properties.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
-import { createProducerOn } from "../../client/shared_client.ts";
-import { Simulation } from "../support/sim.ts";
-import { type BrokerScript, type Scripted, scripted, stored } from "./scripted_broker.ts";
+import { type BrokerScript, type Scripted, stored, withBrokers } from "./scripted_broker.ts";
 import { failure, TOPIC } from "./world.ts";
 
 const BODY = Uint8Array.of(1, 2, 3);
-
-interface Bench extends Scripted {
-  readonly sim: Simulation;
-  producer(options?: Partial<ProducerOptions<Uint8Array>>): Producer;
-}
-
-function withBrokers(brokers: Record<string, BrokerScript>, run: (bench: Bench) => Promise<void>): () => Promise<void> {
-  return async () => {
-    using sim = new Simulation(11);
-    const world = await scripted(sim, brokers);
-    const made: Producer[] = [];
-    await run(Object.assign(world, {
-      sim,
-      producer(options: Partial<ProducerOptions<Uint8Array>> = {}) {
-        const { namesrvAddr } = world;
-        made.push(createProducerOn<Uint8Array>(sim.host(), { namesrvAddr, coreMemory: 8, codec: bytes, ...options }));
-        return made.at(-1)!;
-      },
-    }));
-    await sim.run(Promise.all(made.map((producer) => producer.shutdown())));
-    await sim.run(world.close());
-  };
-}
 
 /** What the broker got: properties by unique id. */
 function arrived({ sends }: Scripted): Map<string, Record<string, string>> {

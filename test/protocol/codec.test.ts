@@ -13,6 +13,7 @@ import { encodeText } from "../../client/protocol/text.ts";
 import { coreModule, openCore } from "../support/core.ts";
 import { sameBytes } from "../support/frames.ts";
 import { bodyVector, javaHost, present, readFrames, readLines, type Row } from "./vectors.ts";
+import { newRecord } from "./new_record.ts";
 
 const host: Pick<Host, "core" | "inflate" | "crc32"> = {
   core: coreModule,
@@ -26,23 +27,8 @@ const codec = createCodec({ coreMemory: 16 });
 const core = openCore();
 const frames = readFrames();
 
-const record = (given: Partial<NewRecord> = {}): NewRecord => ({
-  topic: "TopicA",
-  queueId: 3,
-  flag: 0,
-  queueOffset: 42n,
-  physicalOffset: 4711n,
-  sysFlag: 0,
-  bornTimestamp: 1_700_000_000_000,
-  bornHost: "10.0.0.9:50000",
-  storeTimestamp: 1_700_000_000_001,
-  storeHost: "10.0.0.1:10911",
-  reconsumeTimes: 0,
-  preparedTransactionOffset: 0n,
-  body: encodeText("hello"),
-  properties: "TAGS\u0001a\u0002KEYS\u0001k1 k2\u0002UNIQ_KEY\u0001U1\u0002",
-  ...given,
-});
+const record = (given: Partial<NewRecord> = {}): NewRecord =>
+  newRecord({ properties: "TAGS\u0001a\u0002KEYS\u0001k1 k2\u0002UNIQ_KEY\u0001U1\u0002", ...given });
 
 test("the door of this runtime makes a codec without any permission", async () => {
   const door = "Deno" in globalThis

@@ -12,6 +12,7 @@ import { freshSeed, Random } from "../core/random.ts";
 import { coreModule, openCore } from "../support/core.ts";
 import { sameBytes } from "../support/frames.ts";
 import { readFrames } from "./vectors.ts";
+import { newRecord } from "./new_record.ts";
 
 const codec = createCodecWith({
   core: coreModule,
@@ -33,23 +34,7 @@ const command = (given: Partial<RemotingCommand> = {}): RemotingCommand => ({
   ...given,
 });
 
-const record = (given: Partial<NewRecord> = {}): NewRecord => ({
-  topic: "TopicA",
-  queueId: 3,
-  flag: 0,
-  queueOffset: 42n,
-  physicalOffset: 4711n,
-  sysFlag: 0,
-  bornTimestamp: 1_700_000_000_000,
-  bornHost: "10.0.0.9:50000",
-  storeTimestamp: 1_700_000_000_001,
-  storeHost: "[fe80::1]:10911",
-  reconsumeTimes: 0,
-  preparedTransactionOffset: 0n,
-  body: encodeText("hello"),
-  properties: "TAGS\u0001a\u0002",
-  ...given,
-});
+const record = (given: Partial<NewRecord> = {}): NewRecord => newRecord({ storeHost: "[fe80::1]:10911", ...given });
 
 /** The same bytes in memory that other threads may see. */
 function shared(bytes: Uint8Array): Uint8Array {

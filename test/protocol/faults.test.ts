@@ -9,7 +9,7 @@ import { parseJson } from "../../client/protocol/json.ts";
 import { checkTopic } from "../../client/protocol/names.ts";
 import { decodeProperties, encodeProperties } from "../../client/protocol/properties.ts";
 import { readPullAnswer } from "../../client/protocol/pull.ts";
-import { decodeRecord, encodeRecord, type NewRecord } from "../../client/protocol/record.ts";
+import { decodeRecord, encodeRecord } from "../../client/protocol/record.ts";
 import { walkRecords } from "../../client/protocol/record_walk.ts";
 import { decodeRoute } from "../../client/protocol/route.ts";
 import { decodeSendRequest, readSendAnswer, sendProgram, sendRequest } from "../../client/protocol/send.ts";
@@ -17,27 +17,10 @@ import { decodeText, encodeText } from "../../client/protocol/text.ts";
 import { ColdPrograms } from "../../client/remoting/cold_programs.ts";
 import { openCore } from "../support/core.ts";
 import { answer, feed, kindOf, lend, lendUnread, runProgram } from "./frames.ts";
+import { newRecord } from "./new_record.ts";
 
 const kinds: readonly SerializeType[] = ["JSON", "ROCKETMQ"];
 const nothing = new Uint8Array(0);
-
-const record = (given: Partial<NewRecord> = {}): NewRecord => ({
-  topic: "TopicA",
-  queueId: 3,
-  flag: 0,
-  queueOffset: 42n,
-  physicalOffset: 4711n,
-  sysFlag: 0,
-  bornTimestamp: 1_700_000_000_000,
-  bornHost: "10.0.0.9:50000",
-  storeTimestamp: 1_700_000_000_001,
-  storeHost: "10.0.0.1:10911",
-  reconsumeTimes: 0,
-  preparedTransactionOffset: 0n,
-  body: encodeText("hello"),
-  properties: "TAGS\u0001a\u0002",
-  ...given,
-});
 
 /** Statuses of all rows, from the core and from the slow walk, which must agree. */
 function statusesOf(body: Uint8Array, checkCrc: boolean): number[] {
@@ -78,7 +61,10 @@ describe("codec-1: bare integer JSON keys", () => {
 
 describe("codec-4: reader buffer limit below a legal frame", () => {
   const bodyOf = (index: number) => new Uint8Array(200 * 1024).map((_, at) => at * (2 * index + 1) + (at >> 8));
-  const records = Array.from({ length: 32 }, (_, index) => record({ queueOffset: BigInt(index), body: bodyOf(index) }));
+  const records = Array.from(
+    { length: 32 },
+    (_, index) => newRecord({ queueOffset: BigInt(index), body: bodyOf(index) }),
+  );
   const ext = { nextBeginOffset: "32", minOffset: "0", maxOffset: "32", suggestWhichBrokerId: "0" };
   const joined = (parts: readonly Uint8Array[]): Uint8Array => {
     const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -182,8 +168,10 @@ describe("codec-7: properties longer than a signed short", () => {
 
   test("codec-7: the limit counts UTF-8 bytes, and holds for stored records", () => {
     const properties = (count: number) => `p\u0001${"中".repeat(count)}\u0002`;
-    expect(() => encodeRecord(record({ properties: properties(10_922) }))).toThrow(/32769 bytes/);
-    expect(decodeRecord(encodeRecord(record({ properties: properties(10_921) }))).properties).toBe(properties(10_921));
+    expect(() => encodeRecord(newRecord({ properties: properties(10_922) }))).toThrow(/32769 bytes/);
+    expect(decodeRecord(encodeRecord(newRecord({ properties: properties(10_921) }))).properties).toBe(
+      properties(10_921),
+    );
   });
 });
 
@@ -191,7 +179,7 @@ describe("codec-8: IPv6 host flags not honoured one by one", () => {
   const v6 = "[2001:db8:85a3:0:0:8a2e:370:7334]:65535";
   for (const sysFlag of [0x10, 0x20, 0x30, 0x04, 0x80, 0x00]) {
     test(`codec-8: sysFlag 0x${sysFlag.toString(16)}`, () => {
-      const given = record({
+      const given = newRecord({
         sysFlag,
         bornHost: sysFlag & 0x10 ? v6 : "10.0.0.9:50000",
         storeHost: sysFlag & 0x20 ? v6 : "10.0.0.1:10911",
@@ -222,7 +210,7 @@ test("codec-9: a missing last property separator merges nothing", () => {
 
 test("codec-10: a checksum of zero is a checksum", () => {
   const body = Uint8Array.of(0x9d, 0x0a, 0xd9, 0x6d);
-  const good = encodeRecord(record({ body })), bad = encodeRecord(record({ body, bodyCRC: 1 }));
+  const good = encodeRecord(newRecord({ body })), bad = encodeRecord(newRecord({ body, bodyCRC: 1 }));
   expect(decodeRecord(good).bodyCRC).toBe(0);
   expect(statusesOf(good, true)).toEqual([abi.ROW_OK]);
   expect(statusesOf(bad, true)).toEqual([abi.ROW_BAD_CRC]);
@@ -331,7 +319,7 @@ describe("codec-14: byte length confused with character length", () => {
 
   test("codec-14: records and batches count UTF-8 bytes", () => {
     const properties = `${text}\u0001${text}\u0002`;
-    expect(decodeRecord(encodeRecord(record({ topic: text, properties, body })))).toMatchObject({
+    expect(decodeRecord(encodeRecord(newRecord({ topic: text, properties, body })))).toMatchObject({
       topic: text,
       properties,
       body,

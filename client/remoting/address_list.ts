@@ -1,6 +1,7 @@
-import { ArgumentError, ConnectError, isRocketMQError, type RocketMQError } from "../errors.ts";
+import { ArgumentError, ConnectError, isRocketMQError } from "../errors.ts";
 import type { Clock } from "../host.ts";
 import { reasonOf } from "../show.ts";
+import { orGiveUp } from "../limit.ts";
 import { Signals } from "../signals.ts";
 import { parseAddress, stripScheme } from "./address.ts";
 
@@ -62,17 +63,10 @@ export class AddressList {
   async first(timeout: number, signal: AbortSignal | undefined): Promise<readonly string[]> {
     signal?.throwIfAborted();
     const asking = this.#asking ??= this.#askRepeatedly().finally(() => this.#asking = undefined);
-    return await new Promise((resolve, reject) => {
-      const end = () => {
-        timer.cancel();
-        forget?.();
-      };
-      const timer = this.#clock.setTimer(
-        Math.max(0, timeout),
-        () => (end(), reject(new ConnectError(`Cannot get the list of name servers within ${Math.round(timeout)} ms`))),
-      );
-      const forget = signal && this.#signals.listen(signal, () => (end(), reject(signal.reason)));
-      asking.then((list) => (end(), resolve(list)), (error: RocketMQError) => (end(), reject(error)));
+    return await orGiveUp(this.#clock, this.#signals, asking, {
+      timeout,
+      signal,
+      late: () => new ConnectError(`Cannot get the list of name servers within ${Math.round(timeout)} ms`),
     });
   }
 

@@ -14,6 +14,8 @@ import { RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
 import { readCommand, type RemotingCommand, type Request, type Response } from "../protocol/command.ts";
 import { readHeader } from "../protocol/header.ts";
 import type { UniqueIds } from "../protocol/ids.ts";
+import { TIMER_MAX } from "../limit.ts";
+import { reasonOf } from "../show.ts";
 import { Signals } from "../signals.ts";
 import { parseAddress } from "./address.ts";
 import { Calls, CALLS_MAX } from "./calls.ts";
@@ -59,9 +61,6 @@ export interface RemotingStats {
   readonly bytesIn: bigint;
   readonly bytesOut: bigint;
 }
-
-/** Largest delay of a timer, ms. */
-const TIMEOUT_MAX = 2 ** 31 - 1;
 
 /**
  * Requests and their answers, over one connection per address. Calls wait in `Calls` and nowhere else; each ends exactly
@@ -508,13 +507,13 @@ function toResponse({ code, remark = "", extFields, body, version, language }: R
 }
 
 function bounded(timeout: number): number {
-  return timeout > 0 ? Math.min(timeout, TIMEOUT_MAX) : 0;
+  return timeout > 0 ? Math.min(timeout, TIMER_MAX) : 0;
 }
 
 /** What is not an error of ours is a fault of ours: calling again does not help. */
 function asRocketMQError(error: unknown, addr?: string): RocketMQError {
   if (isRocketMQError(error)) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   const detail = addr === undefined ? { cause: error } : { cause: error, addr };
   return new InternalError(
     `A call${addr === undefined ? "" : ` to ${addr}`} met a fault of the client: ${message}`,

@@ -1,6 +1,7 @@
 import { ConnectError, InternalError, isRocketMQError, type RocketMQError } from "../errors.ts";
 import { ONEWAY_FLAG, RESPONSE_FLAG, ResponseCode } from "../protocol/codes.ts";
 import type { RemotingCommand, Request } from "../protocol/command.ts";
+import { reasonOf } from "../show.ts";
 import type { Connection } from "./connection.ts";
 
 /** Answers a request of the peer; `undefined` is no answer. */
@@ -57,12 +58,12 @@ export class Requests {
       return await handler(request, connection.addr);
     } catch (error) {
       this.#report(wrap(error, request.code));
-      return { code: ResponseCode.SYSTEM_ERROR, remark: error instanceof Error ? error.message : String(error) };
+      return { code: ResponseCode.SYSTEM_ERROR, remark: reasonOf(error) };
     }
   }
 }
 
 function wrap(error: unknown, code: number): RocketMQError {
   if (isRocketMQError(error)) return error;
-  return new InternalError(`Cannot answer the peer's request ${code}: ${String(error)}`, { cause: error });
+  return new InternalError(`Cannot answer the peer's request ${code}: ${reasonOf(error)}`, { cause: error });
 }

@@ -17,7 +17,7 @@ import {
 } from "../protocol/pull.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
 import { PULL_SUSPEND } from "../protocol/sys_flag.ts";
-import type { Outgoing } from "../remoting/remoting.ts";
+import type { Call, Outgoing } from "../remoting/remoting.ts";
 import type { Credits } from "./credits.ts";
 import { Intake, type IntakeContext } from "./intake.ts";
 import type { BrokerOffsetStore } from "./offset_store.ts";
@@ -50,8 +50,10 @@ export interface PullContext<T> extends IntakeContext<T> {
   offsetMoved(queue: ProcessQueue<T>, offset: number): void;
 }
 
-/** Pulls one queue, one request at a time, for as long as the queue is ours. */
-export class PullLoop<T> {
+/** Pulls one queue, one request at a time, for as long as the queue is ours. It is the call of each of them. */
+export class PullLoop<T> implements Call {
+  /** The request that is under way. */
+  outgoing!: Outgoing;
   readonly #context: PullContext<T>;
   readonly #queue: ProcessQueue<T>;
   /** For the subscription of the last pull. */
@@ -66,7 +68,6 @@ export class PullLoop<T> {
   #askedOffset = 0;
   #addr = "";
   #mayWait = false;
-  readonly #ended = new AbortController();
   readonly #forget: () => void;
   /** What comes is not for us any more. */
   #isOver = false;
@@ -141,14 +142,8 @@ export class PullLoop<T> {
     this.#askedOffset = queue.nextOffset;
     if (!this.#intake?.isFor(subscription)) this.#intake = new Intake(this.#context, queue, subscription);
     try {
-      instance.remoting.call(
-        addr,
-        this.#outgoing(subscription),
-        PULL_TIMEOUT,
-        this.#settled,
-        this.#failed,
-        this.#ended.signal,
-      );
+      this.outgoing = this.#outgoing(subscription);
+      instance.remoting.begin(addr, this, PULL_TIMEOUT);
     } catch (error) {
       credits.give(mayWait);
       this.#failedWith(error);
@@ -172,33 +167,36 @@ export class PullLoop<T> {
   }
 
   #outgoing(subscription: SubscriptionData): Outgoing {
-    const queue = this.#queue, { options, instance } = this.#context;
-    const target: PullTarget = {
-      consumerGroup: options.consumerGroup,
-      ...queue.queue,
-      maxMsgNums: options.pullBatchSize,
-      suspendTimeoutMillis: SUSPEND_TIMEOUT,
-    };
+    const { instance: { core, options: { serializeType } } } = this.#context;
     // Java commits with its pulls too. A broker takes pulls and commits up in different threads, so that a pull would undo
     // the commit that was sent right after it: the last one before a shutdown.
     const fields: PullFields = {
-      queueOffset: queue.nextOffset,
+      queueOffset: this.#queue.nextOffset,
       sysFlag: this.#mayWait ? PULL_SUSPEND : 0,
       commitOffset: 0,
       subVersion: subscription.subVersion,
     };
-    const { serializeType } = instance.options;
     try {
-      this.#program ||= instance.core.program(pullProgram(target, serializeType), serializeType);
+      this.#program ||= core.program(pullProgram(this.#target(), serializeType), serializeType);
     } catch (error) {
       if (!isRocketMQError(error) || error.code !== "ROCKETMQ_OVERLOAD") throw error;
-      return pullRequest(target, fields);
+      return pullRequest(this.#target(), fields);
     }
     return { program: this.#program, value: 0, args: pullArguments(fields) };
   }
 
+  #target(): PullTarget {
+    const { consumerGroup, pullBatchSize } = this.#context.options;
+    return {
+      consumerGroup,
+      ...this.#queue.queue,
+      maxMsgNums: pullBatchSize,
+      suspendTimeoutMillis: SUSPEND_TIMEOUT,
+    };
+  }
+
   /** Inside the read callback. The credit is out until nothing of the answer is in the arena any more. */
-  readonly #settled = (frame: Frame): void => {
+  settle(frame: Frame): void {
     const { instance, options, credits } = this.#context;
     // What comes for a paused queue would keep its room until that is resumed.
     const isLeased = options.leaseMessages && !this.#isOver && !this.#context.isPaused(this.#queue.queue);
@@ -212,7 +210,7 @@ export class PullLoop<T> {
       if (lease) lease.grant();
       else credits.give(mayWait);
     }
-  };
+  }
 
   #answered(frame: Frame, lease: Lease | undefined): void {
     const { code } = frame, queue = this.#queue;
@@ -268,10 +266,10 @@ export class PullLoop<T> {
     this.#failedWith(brokerError(`Cannot pull queue ${nameOf(queue)}`, { code, remark }, this.#addr, queue));
   }
 
-  readonly #failed = (error: RocketMQError): void => {
+  fail(error: RocketMQError): void {
     this.#context.credits.give(this.#mayWait);
     this.#failedWith(error);
-  };
+  }
 
   #failedWith(error: unknown): void {
     if (this.#isOver) return;
@@ -288,8 +286,9 @@ export class PullLoop<T> {
     this.#isOver = true;
     this.#forget();
     this.#timer?.cancel();
-    this.#ended.abort();
-    if (this.#program !== 0) this.#context.instance.core.freeProgram(this.#program);
+    const { instance: { core, remoting }, credits } = this.#context;
+    if (remoting.withdraw(this)) credits.give(this.#mayWait);
+    if (this.#program !== 0) core.freeProgram(this.#program);
     this.#program = 0;
   }
 }

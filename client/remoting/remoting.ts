@@ -149,6 +149,17 @@ export class Remoting {
     this.begin(addr, { outgoing, settle, fail }, timeout, signal);
   }
 
+  /**
+   * Takes a call of `begin` back: neither of its functions will be called. False when it has ended, or its failure is on its
+   * way. For whoever makes one call after the other: a signal does the same, but listening for each call leaves garbage
+   * that lives long.
+   */
+  withdraw(call: Call): boolean {
+    const slot = this.#calls.call.indexOf(call);
+    if (slot >= 0) this.#release(slot);
+    return slot >= 0;
+  }
+
   /** Cold: a promise of a copied response of any code; the caller judges it. */
   invoke(addr: string, request: Request, { timeout, signal }: InvokeOptions): Promise<Response> {
     return new Promise((resolve, reject) => {

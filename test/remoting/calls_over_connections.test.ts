@@ -9,6 +9,7 @@ import {
   TimeoutError,
 } from "../../client/errors.ts";
 import { readCommand } from "../../client/protocol/command.ts";
+import type { Call } from "../../client/remoting/remoting.ts";
 import { echo, type PeerConnection, silence } from "../support/peer.ts";
 import type { RemotingCommand } from "../../client/protocol/command.ts";
 import { inWorld, outcome } from "./world.ts";
@@ -234,6 +235,37 @@ test(
     abort.abort(reason);
     await expect(sent).rejects.toBe(reason);
     expect(remoting.stats.inFlight).toBe(0);
+  }),
+);
+
+test(
+  "a call that is taken back hears of nothing, and its place is free at once: before the connection, under way, and at its end",
+  inWorld(225, async ({ sim, remoting, peer }) => {
+    const mute = await peer(silence), answering = await peer(echo);
+    const heard: string[] = [];
+    const begin = (to: string): Call => {
+      const call = { outgoing: request, settle: () => heard.push("settled"), fail: () => heard.push("failed") };
+      remoting.begin(to, call, 1_000);
+      return call;
+    };
+    const waiting = begin(mute.addr), other = begin(mute.addr);
+    expect(remoting.withdraw(waiting)).toBe(true);
+    expect(remoting.stats.inFlight).toBe(1);
+    await sim.run(100);
+    const sent = begin(mute.addr);
+    await sim.run(100);
+    expect(remoting.withdraw(sent)).toBe(true);
+    expect(remoting.withdraw(sent)).toBe(false);
+    expect(remoting.withdraw(other)).toBe(true);
+    expect(remoting.stats.inFlight).toBe(0);
+    await sim.run(2_000);
+    expect(heard).toEqual([]);
+    const answered = begin(answering.addr);
+    await sim.run(() => heard.length === 1);
+    const refused = begin("no address");
+    expect([answered, refused].map((call) => remoting.withdraw(call))).toEqual([false, false]);
+    await sim.run(() => heard.length === 2);
+    expect(heard).toEqual(["settled", "failed"]);
   }),
 );
 

@@ -49,10 +49,14 @@ const bytesModule = (wasm) =>
   `// @ts-self-types="./core_bytes.d.ts"
 // Made by scripts/build_core.mjs from core.wasm.
 /** @type {Uint8Array<ArrayBuffer>} */
-export const coreBytes = /* @__PURE__ */ Uint8Array.from(
-  /* @__PURE__ */ atob("${wasm.toString("base64")}"),
-  (byte) => byte.charCodeAt(0),
-);
+export const coreBytes = /* @__PURE__ */ bytesOf("${wasm.toString("base64")}");
+
+/** A loop: an iterator would make an object for each byte. */
+function bytesOf(base64) {
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
 `;
 
 const BYTES_TYPES = `/** The bytes of core.wasm. */

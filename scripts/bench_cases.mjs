@@ -84,8 +84,8 @@ export class Collected {
   }
 }
 
-/** Node 20, which runs what was bundled. */
-export const nodeTool = async (entry) => [nodeOf(20), "--enable-source-maps", await bundle(entry)];
+/** Node 20, which runs what was bundled. Without source maps: they take MiB that would count as the client's. */
+export const nodeTool = async (entry) => [nodeOf(20), await bundle(entry)];
 
 /** How a program that measures ours is started on each runtime. `profileTo` is where its profile goes, of that name. */
 export async function clientCommands(entry, { runtimes, profile }) {

@@ -50,6 +50,8 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   readonly #kinds = new SendKinds();
   /** Starts anywhere, so that many producers do not begin at the same queue. */
   #index = Math.floor(Math.random() * INDEX_MASK);
+  /** The last that wait for the client to start or for a route. */
+  #waiting: { readonly topic: string; readonly deadline: number; readonly ready: Promise<void> } | undefined;
   /** Sends that have not ended. */
   #inFlight = 0;
   #drained: (() => void) | undefined;
@@ -104,17 +106,35 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     deadline: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const { clock } = this.instance.host;
-    const timeLeft = (): number => Math.max(1, deadline - clock.monotonic());
+    const { topic } = sending;
     try {
-      await compressed;
-      if (this.state === "created") await this.ready(timeLeft(), signal);
-      if (!this.targets.of(sending.topic).isReady) await this.#route(sending.topic, timeLeft(), signal);
+      if (compressed !== sending) await compressed;
+      if (this.state === "created" || !this.targets.of(topic).isReady) await this.#makeReady(topic, deadline, signal);
       signal?.throwIfAborted();
     } catch (error) {
       return sending.end(error);
     }
-    sending.try(this.targets.of(sending.topic), this.instance.remoting.now);
+    sending.try(this.targets.of(topic), this.instance.remoting.now);
+  }
+
+  /** Sends of one turn wait as one: a program begins with a thousand of them, and each wait has timers and promises. */
+  #makeReady(topic: string, deadline: number, signal: AbortSignal | undefined): Promise<void> {
+    if (signal !== undefined) return this.#startAndRoute(topic, deadline, signal);
+    const others = this.#waiting;
+    if (others !== undefined && others.topic === topic && others.deadline === deadline) return others.ready;
+    const ready = this.#startAndRoute(topic, deadline, undefined).finally(() => {
+      if (this.#waiting === waiting) this.#waiting = undefined;
+    });
+    const waiting = { topic, deadline, ready };
+    this.#waiting = waiting;
+    return ready;
+  }
+
+  async #startAndRoute(topic: string, deadline: number, signal: AbortSignal | undefined): Promise<void> {
+    const { clock } = this.instance.host;
+    const timeLeft = (): number => Math.max(1, deadline - clock.monotonic());
+    if (this.state === "created") await this.ready(timeLeft(), signal);
+    if (!this.targets.of(topic).isReady) await this.#route(topic, timeLeft(), signal);
   }
 
   #route(topic: string, timeout: number, signal: AbortSignal | undefined): Promise<TopicRoute> {

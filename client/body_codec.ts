@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** What a decoder puts in the place of bytes that are not UTF-8. */
-const REPLACEMENT = "\ufffd";
+const REPLACEMENT = String.fromCharCode(0xfffd);
 
 /** Codecs that keep nothing of the bytes they read. */
 const borrowers = new WeakSet<object>();

@@ -8,7 +8,7 @@ const SHOWN_MAX = 200;
 export function show(value: unknown): string {
   try {
     const text = textOf(value);
-    return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+    return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text;
   } catch {
     return `something that cannot be shown (${typeof value})`;
   }

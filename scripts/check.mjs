@@ -26,6 +26,7 @@ const checks = [
     "the edge door needs no runtime's modules",
     () => void follow(at("dist/host-edge/codec.js"), new Set(), /^$/),
   ],
+  ["package", "a client's code is one byte a character", narrow],
 ];
 
 await setup();
@@ -100,6 +101,16 @@ function independent() {
   const seen = new Set();
   const entries = [...targets(manifest().exports), ...Object.values(manifest().bin)];
   for (const entry of entries.filter((path) => /\.js$|\.d\.ts$/.test(path))) follow(at(entry), seen);
+}
+
+/** One character above U+00FF, also in a comment, and V8 keeps the whole file with two bytes for each. */
+function narrow() {
+  const seen = new Set();
+  for (const host of ["node", "deno"]) follow(at(`dist/host-${host}/mod.js`), seen);
+  for (const file of seen) {
+    const [wide] = /.*[^\x00-\xff].*/.exec(readFileSync(file, "utf8")) ?? [];
+    if (wide !== undefined) throw new Error(`${file}: ${wide.trim()}`);
+  }
 }
 
 function follow(file, seen, builtIn = /^node:/) {

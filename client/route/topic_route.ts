@@ -33,8 +33,8 @@ export class QueueNames {
 }
 
 /**
- * `MQClientInstance#topicRouteData2TopicPublishInfo` and `…SubscribeInfo`. Throws `FrameError` when there are more than 65,536
- * queues: a route is bytes from the network.
+ * `MQClientInstance#topicRouteData2TopicPublishInfo` and its sister for `SubscribeInfo`. Throws `FrameError` when there are
+ * more than 65,536 queues: a route is bytes from the network.
  */
 export function toTopicRoute(topic: string, data: TopicRouteData, names: QueueNames): TopicRoute {
   const masters = new Set(

@@ -57,7 +57,8 @@ export interface ClientOptions {
   /**
    * Memory of this client's core, in MiB of address space: 2 to 1024. Default 128; it never grows. Of a consumer's queues 7 for every 4
    * MiB (224 of 128 MiB, 3 of 2 MiB) wait at their brokers for the next message and get it at once; the others are asked
-   * once a second while they are empty.
+   * once a second while they are empty. On Bun less of it is less resident memory: its garbage collector counts all of it as
+   * used, and lets garbage grow in proportion.
    */
   coreMemory?: number;
   /** Shuts the client down when it is aborted. */

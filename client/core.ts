@@ -728,8 +728,9 @@ export class Core {
   /** Takes the lowest offsets that are not taken yet, at most `count` and at most 4,096. */
   takeOffsets(queue: number, count: number): Offset[] {
     const taken = this.#must(abi.OP_QUEUE_TAKE, queue, 0, Math.min(count, abi.PAIRS_MAX));
-    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET;
-    return Array.from({ length: taken }, (_, index) => this.#offsetAt(at + index * abi.PAIR_SIZE));
+    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET, offsets: Offset[] = [];
+    for (let i = 0; i < taken; i++) offsets.push(this.#offsetAt(at + i * abi.PAIR_SIZE));
+    return offsets;
   }
 
   /** Puts taken offsets back to be taken again. Returns how many of them were taken. */
@@ -977,7 +978,7 @@ function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 1] = value >> 8;
 }
 
-/** Halves of a number are cheaper than a bigint. */
+/** Halves of a number are cheaper than a bigint, and than a double, which the core would have to check and convert. */
 function storeOffset(words: Int32Array, at: number, offset: Offset): void {
   if (typeof offset === "number") {
     words[at] = offset | 0;

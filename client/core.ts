@@ -563,7 +563,7 @@ export class Core {
    */
   takeIn(frame: Frame, from: number, taking: Taking): number {
     const { queue, lowest, tags, checkCrc } = taking;
-    this.#setOffset(this.#control + abi.WALK_LOWEST, lowest);
+    storeOffset(this.#i32, (this.#control + abi.WALK_LOWEST) >> 2, lowest);
     if (tags) this.#u8.set(tags.bytes, this.#control + abi.ARGUMENT_TEXT);
     const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0);
     const rows = this.#command(abi.OP_WALK, queue, frame.bodyPtr, frame.bodyLength, from, flags, tags ? tags.count : 0);
@@ -728,8 +728,9 @@ export class Core {
   /** Takes the lowest offsets that are not taken yet, at most `count` and at most 4,096. */
   takeOffsets(queue: number, count: number): Offset[] {
     const taken = this.#must(abi.OP_QUEUE_TAKE, queue, 0, Math.min(count, abi.PAIRS_MAX));
-    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET;
-    return Array.from({ length: taken }, (_, index) => this.#offsetAt(at + index * abi.PAIR_SIZE));
+    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET, offsets: Offset[] = [];
+    for (let i = 0; i < taken; i++) offsets.push(this.#offsetAt(at + i * abi.PAIR_SIZE));
+    return offsets;
   }
 
   /** Puts taken offsets back to be taken again. Returns how many of them were taken. */
@@ -892,22 +893,11 @@ export class Core {
   }
 
   #writePairs(offsets: readonly Offset[], sizes: readonly number[] | undefined, from: number, count: number): void {
-    let at = this.#control + abi.ARGUMENT_TEXT;
-    for (let i = from; i < from + count; i++, at += abi.PAIR_SIZE) {
-      this.#setOffset(at + abi.PAIR_OFFSET, offsets[i]!);
-      this.#i32[(at + abi.PAIR_BYTES) >> 2] = sizes ? sizes[i]! : 0;
-    }
-  }
-
-  /** Halves of a number are cheaper than a bigint. */
-  #setOffset(at: number, offset: Offset): void {
-    const word = at >> 2;
-    if (typeof offset === "number") {
-      this.#i32[word] = offset | 0;
-      this.#i32[word + 1] = Math.floor(offset * PER_WORD);
-    } else {
-      this.#i32[word] = Number(BigInt.asIntN(32, offset));
-      this.#i32[word + 1] = Number(BigInt.asIntN(32, offset >> 32n));
+    const i32 = this.#i32;
+    let word = (this.#control + abi.ARGUMENT_TEXT) >> 2;
+    for (let i = from; i < from + count; i++, word += abi.PAIR_SIZE >> 2) {
+      storeOffset(i32, word + (abi.PAIR_OFFSET >> 2), offsets[i]!);
+      if (sizes) i32[word + (abi.PAIR_BYTES >> 2)] = sizes[i]!;
     }
   }
 
@@ -986,6 +976,17 @@ const tooLong = (): ArgumentError => new ArgumentError("Cannot encode a header: 
 function store16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;
   bytes[at + 1] = value >> 8;
+}
+
+/** Halves of a number are cheaper than a bigint, and than a double, which the core would have to check and convert. */
+function storeOffset(words: Int32Array, at: number, offset: Offset): void {
+  if (typeof offset === "number") {
+    words[at] = offset | 0;
+    words[at + 1] = Math.floor(offset * PER_WORD);
+  } else {
+    words[at] = Number(BigInt.asIntN(32, offset));
+    words[at + 1] = Number(BigInt.asIntN(32, offset >> 32n));
+  }
 }
 
 /** All parts, one behind the other. */

@@ -3,20 +3,18 @@
 
 import * as abi from "./abi";
 import { freeBlock } from "./arena";
+import { hasGrown, isFull, makeRoom, trim } from "./offset_leaves";
 import {
   clearTree,
-  hasGrown,
-  isFull,
   lowestOffset,
-  makeRoom,
   OffsetTree,
   openTree,
   putOffset,
-  removeOffset,
+  putOffsets,
+  removeOffsets,
   removeTaken,
   spanOf,
   takeOffsets,
-  trim,
   untake,
   untakeAll,
 } from "./offset_tree";
@@ -81,21 +79,24 @@ export function closeQueue(entry: Submission): void {
 
 /** OP_QUEUE_PUT. */
 export function putPairs(entry: Submission): void {
-  const tree = treeOf(entry);
+  let tree = treeOf(entry);
   if (!tree) return;
   if (entry.len > <u32> abi.PAIRS_MAX) {
     answer(entry, tree, abi.E_BAD_ARGUMENT);
     return;
   }
-  let added: i32 = 0, failure: i32 = 0;
-  const end = PAIRS + entry.len * abi.PAIR_SIZE;
-  for (let pair = PAIRS; pair < end && !failure; pair += abi.PAIR_SIZE) {
-    const one = putIntoQueue(entry.handle, load<i64>(pair, abi.PAIR_OFFSET), load<u32>(pair, abi.PAIR_BYTES));
-    if (one < 0) failure = one;
-    else added += one;
+  const before = tree.count, end = PAIRS + entry.len * abi.PAIR_SIZE;
+  let failure: i32 = 0;
+  for (let pair = PAIRS; !failure;) {
+    pair = putOffsets(tree, pair, end);
+    if (pair == end) break;
+    if (load<i64>(pair, abi.PAIR_OFFSET) < 0) failure = abi.E_BAD_ARGUMENT;
+    else failure = roomIn(entry.handle);
+    tree = treeAt(entry.handle);
   }
+  const added = tree.count - before;
   entry.value = added;
-  answer(entry, changetype<OffsetTree>(load<u32>(placeOf(entry.handle))), failure ? failure : added);
+  answer(entry, tree, failure ? failure : added);
 }
 
 /** Whether there is a queue of this name. */
@@ -106,18 +107,23 @@ export function isQueue(queue: u32): bool {
 /** Enters one offset into a queue there is. 1: it is new, 0: it was there; E_BAD_ARGUMENT, E_QUEUE_FULL, E_NO_ROOM. */
 export function putIntoQueue(queue: u32, offset: i64, size: u32): i32 {
   if (offset < 0) return abi.E_BAD_ARGUMENT;
-  const tree = changetype<OffsetTree>(load<u32>(placeOf(queue)));
-  const result = putOffset(tree, offset, size);
+  const result = putOffset(treeAt(queue), offset, size);
   if (result >= 0) return result;
-  const roomier = makeRoom(tree);
+  const failure = roomIn(queue);
+  return failure ? failure : putOffset(treeAt(queue), offset, size);
+}
+
+/** Makes room for a leaf in a queue whose tree has none; that may move it. Returns why there is none, otherwise 0. */
+function roomIn(queue: u32): i32 {
+  const tree = treeAt(queue), roomier = makeRoom(tree);
   if (!roomier) return isFull(tree) ? abi.E_QUEUE_FULL : abi.E_NO_ROOM;
   store<u32>(placeOf(queue), roomier);
-  return putOffset(changetype<OffsetTree>(roomier), offset, size);
+  return 0;
 }
 
 /** Fills QUEUE_STATE for a queue there is. */
 export function stateOfQueue(queue: u32): void {
-  fillState(changetype<OffsetTree>(load<u32>(placeOf(queue))));
+  fillState(treeAt(queue));
 }
 
 /** OP_QUEUE_TAKE. */
@@ -132,25 +138,20 @@ export function takePairs(entry: Submission): void {
 export function removePairs(entry: Submission): void {
   const tree = treeOf(entry);
   if (!tree) return;
-  let result: i32 = entry.len > <u32> abi.PAIRS_MAX ? abi.E_BAD_ARGUMENT : 0;
-  const wasEmpty = tree.count == 0;
-  const end = PAIRS + entry.len * abi.PAIR_SIZE;
-  for (let pair = PAIRS; pair < end && !result; pair += abi.PAIR_SIZE) {
-    const offset = load<i64>(pair, abi.PAIR_OFFSET);
-    if (offset < 0) result = abi.E_BAD_ARGUMENT;
-    else removeOffset(tree, offset);
-  }
-  answerRemoval(entry, tree, wasEmpty, result);
+  const wasEmpty = tree.count == 0, end = PAIRS + entry.len * abi.PAIR_SIZE;
+  const isSound = entry.len <= <u32> abi.PAIRS_MAX && removeOffsets(tree, PAIRS, end) == end;
+  trim(tree);
+  const commit = tree.count ? lowestOffset(tree) : offsetAfter(tree.max);
+  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = wasEmpty ? -1 : commit;
+  answer(entry, tree, isSound ? 0 : abi.E_BAD_ARGUMENT);
 }
 
 /** OP_QUEUE_REMOVE_ONE. */
 export function removeOne(entry: Submission): void {
-  const tree = treeOf(entry);
-  if (!tree) return;
-  const value = entry.value, wasEmpty = tree.count == 0;
-  const isOffset = value >= 0 && value <= VALUE_MAX && floor(value) == value;
-  if (isOffset) removeOffset(tree, <i64> value);
-  answerRemoval(entry, tree, wasEmpty, isOffset ? 0 : abi.E_BAD_ARGUMENT);
+  const value = entry.value, isOffset = value >= 0 && value <= VALUE_MAX && floor(value) == value;
+  store<i64>(PAIRS, isOffset ? <i64> value : -1, abi.PAIR_OFFSET);
+  entry.len = 1;
+  removePairs(entry);
 }
 
 /** OP_QUEUE_COMMIT. */
@@ -212,19 +213,17 @@ function placeOf(queue: u32): usize {
   return TREES + (queue << 2);
 }
 
+/** The tree of a queue there is. */
+function treeAt(queue: u32): OffsetTree {
+  return changetype<OffsetTree>(load<u32>(placeOf(queue)));
+}
+
 /** The tree of the entry's handle; null, and the answer is E_BAD_HANDLE, when there is none. */
 function treeOf(entry: Submission): OffsetTree | null {
   const tree = entry.handle < unused ? load<u32>(placeOf(entry.handle)) : 1;
   if (!(tree & 1)) return changetype<OffsetTree>(tree);
   entry.result = abi.E_BAD_HANDLE;
   return null;
-}
-
-function answerRemoval(entry: Submission, tree: OffsetTree, wasEmpty: bool, result: i32): void {
-  trim(tree);
-  const commit = tree.count ? lowestOffset(tree) : offsetAfter(tree.max);
-  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = wasEmpty ? -1 : commit;
-  answer(entry, tree, result);
 }
 
 /** Nothing comes after the last offset that there can be. */

@@ -81,14 +81,15 @@ describe("against a sorted array", () => {
     });
   }
 
-  /** Offsets to remove: the lowest ones, random ones, all, and such as were never there. */
+  /** Offsets to remove: the lowest ones, random ones, all, such as were never there, some twice, in any order. */
   function chosen(random: Random, model: QueueModel): Offset[] {
     const { offsets } = model, kind = random.below(10);
     if (kind === 0) return [...offsets];
     if (kind < 5) return offsets.slice(0, random.below(90));
     const some = offsets.filter(() => random.once(4));
     if (random.once(3)) some.push(random.below(10_000), LAST);
-    return some;
+    if (random.once(3)) some.push(...some.slice(0, random.below(9)));
+    return kind < 8 ? some : random.shuffled(some);
   }
 });
 

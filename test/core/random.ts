@@ -29,6 +29,16 @@ export class Random {
     return values[this.below(values.length)]!;
   }
 
+  /** The same values in another order. */
+  shuffled<T>(values: readonly T[]): T[] {
+    const mixed = [...values];
+    for (let i = mixed.length - 1; i > 0; i--) {
+      const other = this.below(i + 1);
+      [mixed[i], mixed[other]] = [mixed[other]!, mixed[i]!];
+    }
+    return mixed;
+  }
+
   bytes(length: number): Uint8Array {
     const bytes = new Uint8Array(length);
     for (let i = 0; i < length; i++) bytes[i] = this.bits();

@@ -122,13 +122,8 @@ export function randomJsonHeader(random: Random): string {
 }
 
 function shuffled<T>(random: Random, record: Record<string, T>): Record<string, T> {
-  if (!random.once(2)) return record;
-  return Object.fromEntries(
-    Object.entries(record).map((entry) => [random.bits(), entry] as const).sort(byFirst).map(([, entry]) => entry),
-  );
+  return random.once(2) ? Object.fromEntries(random.shuffled(Object.entries(record))) : record;
 }
-
-const byFirst = (a: readonly [number, unknown], b: readonly [number, unknown]): number => a[0] - b[0];
 
 /** Text that was damaged in one to three places: changed, cut, doubled, moved. */
 export function mutatedText(random: Random, text: string): string {

@@ -85,10 +85,5 @@ function digits(random: Random): string {
 }
 
 function shuffled(random: Random, record: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(record);
-  for (let i = entries.length - 1; i > 0; i--) {
-    const j = random.below(i + 1);
-    [entries[i], entries[j]] = [entries[j]!, entries[i]!];
-  }
-  return Object.fromEntries(entries);
+  return Object.fromEntries(random.shuffled(Object.entries(record)));
 }

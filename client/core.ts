@@ -774,6 +774,19 @@ export class Core {
     return commit;
   }
 
+  /** The same for runs: `counts[i]` offsets from `firsts[i]` on. What is not there does not matter. */
+  removeRuns(queue: number, firsts: readonly Offset[], counts: readonly number[]): Offset {
+    let commit: Offset = -1;
+    for (let from = 0; from < firsts.length; from += abi.PAIRS_MAX) {
+      const count = Math.min(abi.PAIRS_MAX, firsts.length - from);
+      this.#writePairs(firsts, counts, from, count);
+      this.#must(abi.OP_QUEUE_REMOVE_RUNS, queue, 0, count);
+      const now = this.#commit();
+      if (now >= 0) commit = now;
+    }
+    return commit;
+  }
+
   #commit(): Offset {
     return this.#offsetAt(this.#control + abi.QUEUE_STATE + abi.QUEUE_COMMIT);
   }

@@ -175,6 +175,8 @@ export const OP_QUEUE_CLEAR = 25;
 export const OP_ALLOCATE = 26;
 /** Takes a unique id without a frame and leaves it in UNIQUE_ID. */
 export const OP_UNIQUE_ID = 50;
+/** handle, len: pairs; PAIR_OFFSET is the first of a run, PAIR_BYTES how many they are. Removes all of them that are there; fills QUEUE_COMMIT. */
+export const OP_QUEUE_REMOVE_RUNS = 51;
 /** handle, value: one offset below 2^53. Removes it; fills QUEUE_COMMIT. */
 export const OP_QUEUE_REMOVE_ONE = 32;
 /** handle. Removes all that are taken; QUEUE_COMMIT: the highest of them + 1, -1 when none was. */

@@ -13,6 +13,7 @@ import {
   openTree,
   putOffset,
   removeOffset,
+  removeRun,
   removeTaken,
   spanOf,
   takeOffsets,
@@ -139,6 +140,21 @@ export function removePairs(entry: Submission): void {
     const offset = load<i64>(pair, abi.PAIR_OFFSET);
     if (offset < 0) result = abi.E_BAD_ARGUMENT;
     else removeOffset(tree, offset);
+  }
+  answerRemoval(entry, tree, wasEmpty, result);
+}
+
+/** OP_QUEUE_REMOVE_RUNS. */
+export function removeRuns(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  let result: i32 = entry.len > <u32> abi.PAIRS_MAX ? abi.E_BAD_ARGUMENT : 0;
+  const wasEmpty = tree.count == 0;
+  const end = PAIRS + entry.len * abi.PAIR_SIZE;
+  for (let pair = PAIRS; pair < end && !result; pair += abi.PAIR_SIZE) {
+    const first = load<i64>(pair, abi.PAIR_OFFSET);
+    if (first < 0) result = abi.E_BAD_ARGUMENT;
+    else removeRun(tree, first, load<u32>(pair, abi.PAIR_BYTES));
   }
   answerRemoval(entry, tree, wasEmpty, result);
 }

@@ -250,7 +250,7 @@ export class Core {
   /** The offset for which the last `takeIn` found no room. */
   failedOffset: Offset = -1;
   /** The whole memory, for whoever reads what was leased to them: `lease`. */
-  readonly arena: { readonly bytes: Uint8Array; readonly view: DataView };
+  readonly arena: { readonly bytes: Uint8Array; readonly view: DataView; readonly words: Int32Array };
 
   /** `coreMemory` is in MiB, 1 to 1024. Throws `CoreError` when the system gives no memory or the core is another version. */
   constructor(module: WebAssembly.Module, coreMemory: number = CORE_MEMORY_DEFAULT) {
@@ -275,7 +275,7 @@ export class Core {
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
-    this.arena = { bytes: this.#u8, view: new DataView(memory.buffer) };
+    this.arena = { bytes: this.#u8, view: new DataView(memory.buffer), words: this.#i32 };
     this.#frame = new Frame(this.#u8, memory.buffer, this.arena.view);
     this.#must(abi.OP_INIT);
   }

@@ -1,5 +1,4 @@
 import * as abi from "../../core-as/abi.ts";
-import { LeasedMessage } from "../leased_message.ts";
 import type { MessageBatch } from "../message_batch.ts";
 import type { MessageQueue } from "../message.ts";
 import { PulledMessage, type Reading } from "../pulled_message.ts";
@@ -30,9 +29,7 @@ export class PendingMessages<T> {
   take(queue: MessageQueue): PulledMessage<T> {
     const batch = this.#batch, row = this.#row;
     this.#skip();
-    return batch.lease
-      ? new LeasedMessage(batch, row, queue, this.#reading)
-      : new PulledMessage(batch, row, queue, this.#reading);
+    return new PulledMessage(batch, row, queue, this.#reading);
   }
 
   /** They wait for long: a lease must not wait with them. */

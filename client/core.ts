@@ -38,6 +38,8 @@ export interface Taking {
   /** Only messages with one of these tags are for us; undefined: all. */
   readonly tags: TagFilter | undefined;
   readonly checkCrc: boolean;
+  /** Whether it matters which bodies are ASCII: ROW_IS_ASCII. */
+  readonly noteAscii: boolean;
 }
 
 /** Tags as the core reads them; the same for as long as a subscription lasts. */
@@ -562,10 +564,11 @@ export class Core {
    * `failedOffset` is the first offset that has to come again. Only for a frame in the arena, and a filter that fits.
    */
   takeIn(frame: Frame, from: number, taking: Taking): number {
-    const { queue, lowest, tags, checkCrc } = taking;
+    const { queue, lowest, tags, checkCrc, noteAscii } = taking;
     this.#setOffset(this.#control + abi.WALK_LOWEST, lowest);
     if (tags) this.#u8.set(tags.bytes, this.#control + abi.ARGUMENT_TEXT);
-    const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0);
+    const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0) |
+      (noteAscii ? abi.WALK_ASCII : 0);
     const rows = this.#command(abi.OP_WALK, queue, frame.bodyPtr, frame.bodyLength, from, flags, tags ? tags.count : 0);
     if (rows === abi.E_QUEUE_FULL || rows === abi.E_NO_ROOM) {
       this.walkedTo = from;

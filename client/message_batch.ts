@@ -151,11 +151,14 @@ export class MessageBatch {
     ];
   }
 
-  /** Where in `bytes` a body lies that is at most `most` bytes long, readable and not compressed; -1 for any other. */
-  shortBody(row: number, most: number): number {
-    if (this.unreadable !== undefined || this.u32(row, abi.ROW_BODY_LEN) > most) return -1;
-    if ((this.u32(row, abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) !== 0) return -1;
-    return this.records + this.u32(row, abi.ROW_BODY);
+  /** Whether a body is known to be ASCII, as it lies in its record. */
+  isAscii(row: number): boolean {
+    return this.u16(row, abi.ROW_IS_ASCII) !== 0;
+  }
+
+  /** Whether a body can be read as it lies in its record: it is neither damaged nor compressed. */
+  isPlain(row: number): boolean {
+    return this.unreadable === undefined && (this.u32(row, abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) === 0;
   }
 
   /** Text at a position of the records. */

@@ -1,5 +1,5 @@
 import * as abi from "../core-as/abi.ts";
-import { canBorrow, type Codec, textReader } from "./body_codec.ts";
+import { canBorrow, type Codec, type TextReader, textReader } from "./body_codec.ts";
 import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -16,14 +16,14 @@ import * as sysFlags from "./protocol/sys_flag.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
-  readonly host: Pick<Host, "inflate" | "readText">;
+  readonly host: Pick<Host, "inflate" | "readText" | "readAscii">;
   /** Reads LZ4; hosts do the rest. */
   readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
   /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
   readonly lendsBodies: boolean;
-  /** The codec's way to read short bodies from where they lie. */
-  readonly readShort: ((bytes: Uint8Array, from: number, to: number) => T) | undefined;
+  /** The codec's way to read bodies that are ASCII or short from where they lie. */
+  readonly readText: TextReader<T> | undefined;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
@@ -33,7 +33,7 @@ export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">
   core,
   codec,
   lendsBodies: canBorrow(codec),
-  readShort: textReader(codec, host.readText),
+  readText: textReader(codec, host),
   maxBodyBytes: BODY_MAX,
 });
 
@@ -159,7 +159,8 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get commitLogOffset(): bigint {
-    return this.#kept?.commitLogOffset ?? this.#keep("commitLogOffset", this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT));
+    return this.#kept?.commitLogOffset ??
+      this.#keep("commitLogOffset", this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT));
   }
 
   /** The sender's own number; part of the record, not of the public message. */
@@ -180,7 +181,8 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get bornTimestamp(): number {
-    return this.#kept?.bornTimestamp ?? this.#keep("bornTimestamp", Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT)));
+    return this.#kept?.bornTimestamp ??
+      this.#keep("bornTimestamp", Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT)));
   }
 
   get bornHost(): string {
@@ -193,7 +195,8 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get storeTimestamp(): number {
-    return this.#kept?.storeTimestamp ?? this.#keep("storeTimestamp", Number(this.#batch.view.getBigInt64(this.#storeTimestampAt)));
+    return this.#kept?.storeTimestamp ??
+      this.#keep("storeTimestamp", Number(this.#batch.view.getBigInt64(this.#storeTimestampAt)));
   }
 
   get storeHost(): string {
@@ -212,7 +215,8 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get preparedTransactionOffset(): bigint {
-    return this.#kept?.preparedTransactionOffset ?? this.#keep("preparedTransactionOffset", this.#batch.view.getBigInt64(this.#afterHosts + 4));
+    return this.#kept?.preparedTransactionOffset ??
+      this.#keep("preparedTransactionOffset", this.#batch.view.getBigInt64(this.#afterHosts + 4));
   }
 
   get offsetMsgId(): string {
@@ -277,23 +281,33 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get body(): T {
-    if (this.#body === UNREAD) {
-      const { codec, lendsBodies, readShort } = this.#reading;
-      // Not by way of other fields: a leased message keeps those when they are read.
-      const batch = readShort !== undefined && this.#raw === undefined ? this.#batch : undefined;
-      const short = batch?.shortBody(this.#row, SHORT_BODY) ?? -1;
-      const raw = short < 0 ? this.#inflated() : undefined;
-      try {
-        if (raw === undefined) {
-          this.#body = readShort!(batch!.bytes, short, short + batch!.u32(this.#row, abi.ROW_BODY_LEN));
-        } else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
-      } catch (cause) {
-        if (isRocketMQError(cause)) throw cause;
-        const { topic } = this;
-        throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
-      }
-    }
+    if (this.#body === UNREAD) this.#body = this.#readBody();
     return this.#body as T;
+  }
+
+  #readBody(): T {
+    const { codec, lendsBodies } = this.#reading;
+    // Not by way of other fields: a leased message keeps those when they are read.
+    const raw = this.#isReadInPlace() ? undefined : this.#inflated();
+    try {
+      if (raw === undefined) return this.#readInPlace();
+      return lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
+    } catch (cause) {
+      if (isRocketMQError(cause)) throw cause;
+      const { topic } = this;
+      throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
+    }
+  }
+
+  #isReadInPlace(): boolean {
+    if (this.#raw !== undefined || this.#reading.readText === undefined) return false;
+    const batch = this.#batch, row = this.#row;
+    return batch.isPlain(row) && (batch.isAscii(row) || batch.u32(row, abi.ROW_BODY_LEN) <= SHORT_BODY);
+  }
+
+  #readInPlace(): T {
+    const batch = this.#batch, row = this.#row, from = batch.records + batch.u32(row, abi.ROW_BODY);
+    return this.#reading.readText!(batch.bytes, from, from + batch.u32(row, abi.ROW_BODY_LEN), batch.isAscii(row));
   }
 
   rawBody(): Uint8Array {

@@ -93,9 +93,9 @@ export class Intake<T> {
 
   /** The core walks, filters and enters the offsets; here the messages are made. */
   #takeFromArena(frame: Frame, bounds: Bounds, lease: Lease | undefined): Taken {
-    const { instance: { core }, options: { checkCrc } } = this.#context;
-    const queue = this.#queue;
-    const taking = { queue: queue.handle, lowest: queue.nextOffset, tags: this.#filter, checkCrc };
+    const { instance: { core }, options: { checkCrc }, reading } = this.#context;
+    const queue = this.#queue, noteAscii = reading.readText !== undefined;
+    const taking = { queue: queue.handle, lowest: queue.nextOffset, tags: this.#filter, checkCrc, noteAscii };
     for (let from = 0; from < frame.bodyLength;) {
       let count = core.takeIn(frame, from, taking);
       if (count === 0) return { rest: undefined, failed: core.failedOffset };

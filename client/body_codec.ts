@@ -1,3 +1,4 @@
+import type { Host } from "./host.ts";
 import { show } from "./show.ts";
 
 /** Turns a typed value into a body and back. */
@@ -32,14 +33,18 @@ const borrowers = new WeakSet<object>();
 /** What codecs that read text make of it. */
 const readers = new WeakMap<object, (text: string) => unknown>();
 
-/** Reads bodies as `decode` of the codec does, from where they lie; undefined when the codec does not read text. */
+/** Reads a body from where it lies. What says that it is ASCII has looked at every byte. */
+export type TextReader<T> = (bytes: Uint8Array, from: number, to: number, isAscii: boolean) => T;
+
+/** Reads bodies as `decode` of the codec does; undefined when the codec does not read text. */
 export function textReader<T>(
   codec: Codec<T>,
-  readText: ((bytes: Uint8Array, from: number, to: number) => string) | undefined,
-): ((bytes: Uint8Array, from: number, to: number) => T) | undefined {
+  { readText, readAscii = readText }: Pick<Host, "readText" | "readAscii">,
+): TextReader<T> | undefined {
   const read = readers.get(codec) as ((text: string) => T) | undefined;
-  if (!read || !readText) return undefined;
-  return (bytes, from, to) => {
+  if (!read || !readText || !readAscii) return undefined;
+  return (bytes, from, to, isAscii) => {
+    if (isAscii) return read(readAscii(bytes, from, to));
     const text = readText(bytes, from, to);
     return read(text.includes(REPLACEMENT) ? strictDecoder.decode(bytes.subarray(from, to)) : text);
   };

@@ -38,6 +38,8 @@ export interface Taking {
   /** Only messages with one of these tags are for us; undefined: all. */
   readonly tags: TagFilter | undefined;
   readonly checkCrc: boolean;
+  /** Whether it matters which bodies are ASCII: ROW_IS_ASCII. */
+  readonly noteAscii: boolean;
 }
 
 /** Tags as the core reads them; the same for as long as a subscription lasts. */
@@ -250,7 +252,7 @@ export class Core {
   /** The offset for which the last `takeIn` found no room. */
   failedOffset: Offset = -1;
   /** The whole memory, for whoever reads what was leased to them: `lease`. */
-  readonly arena: { readonly bytes: Uint8Array; readonly view: DataView };
+  readonly arena: { readonly bytes: Uint8Array; readonly view: DataView; readonly words: Int32Array };
 
   /** `coreMemory` is in MiB, 1 to 1024. Throws `CoreError` when the system gives no memory or the core is another version. */
   constructor(module: WebAssembly.Module, coreMemory: number = CORE_MEMORY_DEFAULT) {
@@ -275,7 +277,7 @@ export class Core {
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
-    this.arena = { bytes: this.#u8, view: new DataView(memory.buffer) };
+    this.arena = { bytes: this.#u8, view: new DataView(memory.buffer), words: this.#i32 };
     this.#frame = new Frame(this.#u8, memory.buffer, this.arena.view);
     this.#must(abi.OP_INIT);
   }
@@ -562,10 +564,11 @@ export class Core {
    * `failedOffset` is the first offset that has to come again. Only for a frame in the arena, and a filter that fits.
    */
   takeIn(frame: Frame, from: number, taking: Taking): number {
-    const { queue, lowest, tags, checkCrc } = taking;
+    const { queue, lowest, tags, checkCrc, noteAscii } = taking;
     storeOffset(this.#i32, (this.#control + abi.WALK_LOWEST) >> 2, lowest);
     if (tags) this.#u8.set(tags.bytes, this.#control + abi.ARGUMENT_TEXT);
-    const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0);
+    const flags = abi.WALK_PUT | (checkCrc ? abi.WALK_CRC : 0) | (tags ? abi.WALK_TAGS : 0) |
+      (noteAscii ? abi.WALK_ASCII : 0);
     const rows = this.#command(abi.OP_WALK, queue, frame.bodyPtr, frame.bodyLength, from, flags, tags ? tags.count : 0);
     if (rows === abi.E_QUEUE_FULL || rows === abi.E_NO_ROOM) {
       this.walkedTo = from;
@@ -769,6 +772,19 @@ export class Core {
       const count = Math.min(abi.PAIRS_MAX, offsets.length - from);
       this.#writePairs(offsets, undefined, from, count);
       this.#must(abi.OP_QUEUE_REMOVE, queue, 0, count);
+      const now = this.#commit();
+      if (now >= 0) commit = now;
+    }
+    return commit;
+  }
+
+  /** The same for runs: `counts[i]` offsets from `firsts[i]` on. What is not there does not matter. */
+  removeRuns(queue: number, firsts: readonly Offset[], counts: readonly number[]): Offset {
+    let commit: Offset = -1;
+    for (let from = 0; from < firsts.length; from += abi.PAIRS_MAX) {
+      const count = Math.min(abi.PAIRS_MAX, firsts.length - from);
+      this.#writePairs(firsts, counts, from, count);
+      this.#must(abi.OP_QUEUE_REMOVE_RUNS, queue, 0, count);
       const now = this.#commit();
       if (now >= 0) commit = now;
     }

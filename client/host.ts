@@ -28,6 +28,8 @@ export interface Host {
    * quicker for short texts: one without an array for each.
    */
   readText?(bytes: Uint8Array, from: number, to: number): string;
+  /** The same for bytes below 128, of any number, where that is quicker still. */
+  readAscii?(bytes: Uint8Array, from: number, to: number): string;
   /** Absent where there is no file system. */
   readonly files?: FileStore;
 }

@@ -14,6 +14,8 @@ const SAFE_HIGH = 2 ** 21;
 export interface Source {
   readonly bytes: Uint8Array;
   readonly view: DataView;
+  /** For rows, which lie on multiples of eight. */
+  readonly words: Int32Array;
 }
 
 /** What a pull answer says about its queue. */
@@ -26,6 +28,7 @@ export interface Bounds {
 export class MessageBatch {
   bytes: Uint8Array;
   view: DataView;
+  #words: Int32Array;
   records: number;
   /** Where the rows begin. */
   rows: number;
@@ -36,14 +39,14 @@ export class MessageBatch {
   bounds: Bounds | undefined;
   /** Why no body of the batch can be read. */
   unreadable: RocketMQError | undefined;
-  /** The topic that was read last: mostly it is everybody's. */
-  #topic = "";
-  #topicAt = 0;
-  #topicLength = -1;
+  /** Topic and tags that were read last: mostly they are everybody's. */
+  #topic: Last = NOTHING_READ;
+  #tags: Last = NOTHING_READ;
 
   constructor(source: Source, records: number, rows: number, count: number, lease?: Lease) {
     this.bytes = source.bytes;
     this.view = source.view;
+    this.#words = source.words;
     this.records = records;
     this.rows = rows;
     this.count = count;
@@ -64,46 +67,48 @@ export class MessageBatch {
 
   /** The same, without a bigint where a number is enough. */
   offset(row: number): Offset {
-    const at = this.rows + row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET;
-    const high = this.view.getInt32(at + 4, true);
-    return high < SAFE_HIGH ? high * 2 ** 32 + this.view.getUint32(at, true) : this.queueOffset(row);
+    const words = this.#words, at = (this.rows + row * abi.ROW_SIZE + abi.ROW_QUEUE_OFFSET) >> 2;
+    const low = words[at]!, high = words[at + 1]!;
+    // Engines keep numbers of 31 bits without an object.
+    if (high === 0 && low >= 0) return low;
+    return high < SAFE_HIGH ? high * 2 ** 32 + (low >>> 0) : this.queueOffset(row);
   }
 
   u32(row: number, field: number): number {
-    return this.view.getUint32(this.rows + row * abi.ROW_SIZE + field, true);
+    return this.#words[(this.rows + row * abi.ROW_SIZE + field) >> 2]! >>> 0;
   }
 
   u16(row: number, field: number): number {
-    return this.view.getUint16(this.rows + row * abi.ROW_SIZE + field, true);
+    return (this.u32(row, field & ~3) >>> ((field & 2) * 8)) & 0xffff;
   }
 
   /** The value of TAGS, "" when there is none. */
   tags(row: number): string {
     const at = this.u32(row, abi.ROW_TAGS);
-    return at === 0 ? "" : this.text(at, this.u16(row, abi.ROW_TAGS_LEN));
+    if (at === 0) return "";
+    const from = this.records + at, length = this.u16(row, abi.ROW_TAGS_LEN);
+    if (!isLast(this.#tags, this.bytes, from, length)) this.#tags = readLast(this.bytes, from, length);
+    return this.#tags.text;
   }
 
   topic(row: number): string {
-    const at = this.records + this.u32(row, abi.ROW_TOPIC), length = this.u16(row, abi.ROW_TOPIC_LEN);
-    if (length !== this.#topicLength || !isSame(this.bytes, at, this.#topicAt, length)) {
-      this.#topic = readText(this.bytes, at, length);
-      this.#topicAt = at;
-      this.#topicLength = length;
-    }
-    return this.#topic;
+    const from = this.records + this.u32(row, abi.ROW_TOPIC), length = this.u16(row, abi.ROW_TOPIC_LEN);
+    if (!isLast(this.#topic, this.bytes, from, length)) this.#topic = readLast(this.bytes, from, length);
+    return this.#topic.text;
   }
 
   /** Copies a leased batch out of the arena: its bytes are its own from now on. */
   moveOut(): void {
     const last = this.count - 1, { rows } = this;
     const end = this.records + this.u32(last, abi.ROW_RECORD) + this.u32(last, abi.ROW_RECORD_LEN);
-    const { bytes, view } = sourceOf(this.bytes.slice(rows, end));
+    const { bytes, view, words } = sourceOf(this.bytes.slice(rows, end));
     this.bytes = bytes;
     this.view = view;
+    this.#words = words;
     this.records -= rows;
     this.rows = 0;
     this.lease = undefined;
-    this.#topicLength = -1;
+    this.#topic = this.#tags = NOTHING_READ;
   }
 
   /** A copy of one row and its bytes that stands alone. */
@@ -146,12 +151,14 @@ export class MessageBatch {
     ];
   }
 
-  /** Where in `bytes` a body lies that is at most `most` bytes long, readable and not compressed; -1 for any other. */
-  shortBody(row: number, most: number): number {
-    const { view } = this, at = this.rows + row * abi.ROW_SIZE;
-    if (this.unreadable !== undefined || view.getUint32(at + abi.ROW_BODY_LEN, true) > most) return -1;
-    if ((view.getUint32(at + abi.ROW_SYS_FLAG, true) & sysFlags.COMPRESSED) !== 0) return -1;
-    return this.records + view.getUint32(at + abi.ROW_BODY, true);
+  /** Whether a body is known to be ASCII, as it lies in its record. */
+  isAscii(row: number): boolean {
+    return this.u16(row, abi.ROW_IS_ASCII) !== 0;
+  }
+
+  /** Whether a body can be read as it lies in its record: it is neither damaged nor compressed. */
+  isPlain(row: number): boolean {
+    return this.unreadable === undefined && (this.u32(row, abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) === 0;
   }
 
   /** Text at a position of the records. */
@@ -174,8 +181,24 @@ const POSITIONS: readonly number[] = [
 /** What an element has in front of its body. */
 const ELEMENT_BODY_AT = 20;
 
-function isSame(bytes: Uint8Array, one: number, other: number, length: number): boolean {
-  for (let i = 0; i < length; i++) if (bytes[one + i] !== bytes[other + i]) return false;
+/** A text of a batch that was read, and where it lies. */
+interface Last {
+  readonly text: string;
+  readonly from: number;
+  readonly length: number;
+}
+
+const NOTHING_READ: Last = { text: "", from: 0, length: -1 };
+
+const readLast = (bytes: Uint8Array, from: number, length: number): Last => ({
+  text: readText(bytes, from, length),
+  from,
+  length,
+});
+
+function isLast(last: Last, bytes: Uint8Array, from: number, length: number): boolean {
+  if (last.length !== length) return false;
+  for (let i = 0, at = last.from; i < length; i++) if (bytes[from + i] !== bytes[at + i]) return false;
   return true;
 }
 
@@ -192,6 +215,7 @@ export const walkedBatch = (bytes: Uint8Array, checkCrc: boolean, most?: number)
 const sourceOf = (bytes: Uint8Array): Source => ({
   bytes,
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+  words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2),
 });
 
 /** The first `count` rows of the core's table and the bytes of a frame's body that they are about, copied out, once. */

@@ -1,5 +1,5 @@
 import * as abi from "../core-as/abi.ts";
-import { canBorrow, type Codec, textReader } from "./body_codec.ts";
+import { canBorrow, type Codec, type TextReader, textReader } from "./body_codec.ts";
 import type { Core, Offset } from "./core.ts";
 import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import type { Host } from "./host.ts";
@@ -16,14 +16,14 @@ import * as sysFlags from "./protocol/sys_flag.ts";
 
 /** What a message needs of its consumer to read itself. */
 export interface Reading<T> {
-  readonly host: Pick<Host, "inflate" | "readText">;
+  readonly host: Pick<Host, "inflate" | "readText" | "readAscii">;
   /** Reads LZ4; hosts do the rest. */
   readonly core: Pick<Core, "inflateLz4">;
   readonly codec: Codec<T>;
   /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
   readonly lendsBodies: boolean;
-  /** The codec's way to read short bodies from where they lie. */
-  readonly readShort: ((bytes: Uint8Array, from: number, to: number) => T) | undefined;
+  /** The codec's way to read bodies that are ASCII or short from where they lie. */
+  readonly readText: TextReader<T> | undefined;
   /** Longest body after decompression, in bytes: bombs end here. */
   readonly maxBodyBytes: number;
 }
@@ -33,11 +33,11 @@ export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">
   core,
   codec,
   lendsBodies: canBorrow(codec),
-  readShort: textReader(codec, host.readText),
+  readText: textReader(codec, host),
   maxBodyBytes: BODY_MAX,
 });
 
-/** A body that has not been decoded yet. */
+/** In the place of a body or tags that nobody has asked for yet. */
 const UNREAD: unique symbol = Symbol("unread");
 
 /** In front of the body of an inner batch's element. */
@@ -55,7 +55,30 @@ const SHORT_BODY = 256;
 /** Bodies above this leave the event loop while they are inflated. */
 const INFLATE_APART = 65_536;
 
-/** One message of a batch. Every field is read when it is asked for. */
+/** Fields of a leased message that have been read: they stay readable when it is settled, as body, tags and properties do. */
+interface Kept {
+  storedTopic?: string;
+  queueOffset?: bigint;
+  commitLogOffset?: bigint;
+  flag?: number;
+  sysFlag?: number;
+  bornTimestamp?: number;
+  bornHost?: string;
+  storeTimestamp?: number;
+  storeHost?: string;
+  reconsumeTimes?: number;
+  preparedTransactionOffset?: bigint;
+  offsetMsgId?: string;
+  msgId?: string;
+  keys?: readonly string[];
+  storedBodyLength?: number;
+  rawBody?: Uint8Array;
+}
+
+/**
+ * One message of a batch. Every field is read when it is asked for. Leased or not, it is of one class: making an object of a
+ * derived class takes engines half as long again.
+ */
 export class PulledMessage<T> implements MessageExt<T> {
   readonly #stored: MessageBatch;
   /** Of the lease, as long as the message is not settled. */
@@ -66,6 +89,9 @@ export class PulledMessage<T> implements MessageExt<T> {
   #properties: Readonly<Record<string, string>> | undefined;
   #raw: Uint8Array | undefined;
   #body: T | typeof UNREAD = UNREAD;
+  #tags: string | undefined | typeof UNREAD = UNREAD;
+  /** Most messages keep none. */
+  #kept: Kept | undefined;
   /** Local retries, when the broker could not be told about a failure. */
   #more = 0;
 
@@ -82,6 +108,12 @@ export class PulledMessage<T> implements MessageExt<T> {
     const batch = this.#stored;
     if (batch.lease !== undefined && batch.lease.generation !== this.#generation) throw settledError();
     return batch;
+  }
+
+  /** What has just been read stays readable. */
+  #keep<Name extends keyof Kept>(name: Name, value: NonNullable<Kept[Name]>): NonNullable<Kept[Name]> {
+    if (this.#stored.lease !== undefined) (this.#kept ??= {})[name] = value;
+    return value;
   }
 
   /** The message is over for its consumer: what a lease has of it may go. Only the first call counts. */
@@ -106,7 +138,7 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   /** The topic the record lies in. */
   get storedTopic(): string {
-    return this.#batch.topic(this.#row);
+    return this.#kept?.storedTopic ?? this.#keep("storedTopic", this.#batch.topic(this.#row));
   }
 
   get brokerName(): string {
@@ -118,7 +150,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get queueOffset(): bigint {
-    return this.#batch.queueOffset(this.#row);
+    return this.#kept?.queueOffset ?? this.#keep("queueOffset", this.#batch.queueOffset(this.#row));
   }
 
   /** The same for the process queue: a number where that is enough. */
@@ -127,11 +159,16 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get commitLogOffset(): bigint {
-    return this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT);
+    return this.#kept?.commitLogOffset ??
+      this.#keep("commitLogOffset", this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT));
   }
 
   /** The sender's own number; part of the record, not of the public message. */
   get flag(): number {
+    return this.#kept?.flag ?? this.#keep("flag", this.#readFlag());
+  }
+
+  #readFlag(): number {
     const batch = this.#batch, isElement = batch.kind(this.#row) === abi.ROW_ELEMENT;
     const at = isElement
       ? batch.records + batch.u32(this.#row, abi.ROW_BODY) - FLAG_BEFORE_BODY
@@ -140,36 +177,53 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get sysFlag(): number {
-    return this.#u32(abi.ROW_SYS_FLAG);
+    return this.#kept?.sysFlag ?? this.#keep("sysFlag", this.#u32(abi.ROW_SYS_FLAG));
   }
 
   get bornTimestamp(): number {
-    return Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT));
+    return this.#kept?.bornTimestamp ??
+      this.#keep("bornTimestamp", Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT)));
   }
 
   get bornHost(): string {
+    return this.#kept?.bornHost ?? this.#keep("bornHost", this.#readBornHost());
+  }
+
+  #readBornHost(): string {
     const v6 = (this.sysFlag & sysFlags.BORN_HOST_V6) !== 0;
     return hostText(this.#batch.bytes, this.#record + layout.BORN_HOST_AT, v6);
   }
 
   get storeTimestamp(): number {
-    return Number(this.#batch.view.getBigInt64(this.#storeTimestampAt));
+    return this.#kept?.storeTimestamp ??
+      this.#keep("storeTimestamp", Number(this.#batch.view.getBigInt64(this.#storeTimestampAt)));
   }
 
   get storeHost(): string {
+    return this.#kept?.storeHost ?? this.#keep("storeHost", this.#readStoreHost());
+  }
+
+  #readStoreHost(): string {
     const v6 = (this.sysFlag & sysFlags.STORE_HOST_V6) !== 0;
     return hostText(this.#batch.bytes, this.#storeTimestampAt + 8, v6);
   }
 
   get reconsumeTimes(): number {
-    return this.#batch.view.getInt32(this.#afterHosts) + this.#more;
+    const stored = this.#kept?.reconsumeTimes ??
+      this.#keep("reconsumeTimes", this.#batch.view.getInt32(this.#afterHosts));
+    return stored + this.#more;
   }
 
   get preparedTransactionOffset(): bigint {
-    return this.#batch.view.getBigInt64(this.#afterHosts + 4);
+    return this.#kept?.preparedTransactionOffset ??
+      this.#keep("preparedTransactionOffset", this.#batch.view.getBigInt64(this.#afterHosts + 4));
   }
 
   get offsetMsgId(): string {
+    return this.#kept?.offsetMsgId ?? this.#keep("offsetMsgId", this.#readOffsetMsgId());
+  }
+
+  #readOffsetMsgId(): string {
     const at = this.#storeTimestampAt + 8;
     const length = this.sysFlag & sysFlags.STORE_HOST_V6 ? 16 : 4;
     const port = this.#batch.view.getInt32(at + length);
@@ -177,6 +231,10 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get msgId(): string {
+    return this.#kept?.msgId ?? this.#keep("msgId", this.#readMsgId());
+  }
+
+  #readMsgId(): string {
     const at = this.#u32(abi.ROW_UNIQ_KEY);
     return at === 0 ? this.offsetMsgId : this.#batch.text(at, this.#u16(abi.ROW_UNIQ_KEY_LEN));
   }
@@ -186,10 +244,15 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get tags(): string | undefined {
-    return this.#batch.tags(this.#row) || undefined;
+    if (this.#tags === UNREAD) this.#tags = this.#batch.tags(this.#row) || undefined;
+    return this.#tags;
   }
 
   get keys(): readonly string[] {
+    return this.#kept?.keys ?? this.#keep("keys", this.#readKeys());
+  }
+
+  #readKeys(): readonly string[] {
     const at = this.#u32(abi.ROW_KEYS);
     if (at === 0) return [];
     return this.#batch.text(at, this.#u16(abi.ROW_KEYS_LEN)).split(names.KEY_SEPARATOR).filter((key) => key !== "");
@@ -218,32 +281,44 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get body(): T {
-    if (this.#body === UNREAD) {
-      const { codec, lendsBodies, readShort } = this.#reading;
-      // Not by way of other fields: a leased message keeps those when they are read.
-      const batch = readShort !== undefined && this.#raw === undefined ? this.#batch : undefined;
-      const short = batch?.shortBody(this.#row, SHORT_BODY) ?? -1;
-      const raw = short < 0 ? this.#inflated() : undefined;
-      try {
-        if (raw === undefined) {
-          this.#body = readShort!(batch!.bytes, short, short + batch!.u32(this.#row, abi.ROW_BODY_LEN));
-        } else this.#body = lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
-      } catch (cause) {
-        if (isRocketMQError(cause)) throw cause;
-        const { topic } = this;
-        throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
-      }
-    }
+    if (this.#body === UNREAD) this.#body = this.#readBody();
     return this.#body as T;
   }
 
+  #readBody(): T {
+    const { codec, lendsBodies } = this.#reading;
+    // Not by way of other fields: a leased message keeps those when they are read.
+    const raw = this.#isReadInPlace() ? undefined : this.#inflated();
+    try {
+      if (raw === undefined) return this.#readInPlace();
+      return lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
+    } catch (cause) {
+      if (isRocketMQError(cause)) throw cause;
+      const { topic } = this;
+      throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
+    }
+  }
+
+  #isReadInPlace(): boolean {
+    if (this.#raw !== undefined || this.#reading.readText === undefined) return false;
+    const batch = this.#batch, row = this.#row;
+    return batch.isPlain(row) && (batch.isAscii(row) || batch.u32(row, abi.ROW_BODY_LEN) <= SHORT_BODY);
+  }
+
+  #readInPlace(): T {
+    const batch = this.#batch, row = this.#row, from = batch.records + batch.u32(row, abi.ROW_BODY);
+    return this.#reading.readText!(batch.bytes, from, from + batch.u32(row, abi.ROW_BODY_LEN), batch.isAscii(row));
+  }
+
   rawBody(): Uint8Array {
-    return this.#inflated().slice();
+    const kept = this.#kept?.rawBody;
+    if (kept !== undefined || this.#stored.lease === undefined) return (kept ?? this.#inflated()).slice();
+    return this.#keep("rawBody", this.#inflated().slice()).slice();
   }
 
   /** Bytes of the body as it lies in the record. */
   get storedBodyLength(): number {
-    return this.#u32(abi.ROW_BODY_LEN);
+    return this.#kept?.storedBodyLength ?? this.#keep("storedBodyLength", this.#u32(abi.ROW_BODY_LEN));
   }
 
   /** The body's bytes as they lie in the record: perhaps compressed. Throws when they are damaged: nobody may copy them. */

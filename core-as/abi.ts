@@ -175,6 +175,8 @@ export const OP_QUEUE_CLEAR = 25;
 export const OP_ALLOCATE = 26;
 /** Takes a unique id without a frame and leaves it in UNIQUE_ID. */
 export const OP_UNIQUE_ID = 50;
+/** handle, len: pairs; PAIR_OFFSET is the first of a run, PAIR_BYTES how many they are. Removes all of them that are there; fills QUEUE_COMMIT. */
+export const OP_QUEUE_REMOVE_RUNS = 51;
 /** handle, value: one offset below 2^53. Removes it; fills QUEUE_COMMIT. */
 export const OP_QUEUE_REMOVE_ONE = 32;
 /** handle. Removes all that are taken; QUEUE_COMMIT: the highest of them + 1, -1 when none was. */
@@ -289,6 +291,7 @@ export const ROW_KEYS_LEN = 50; // u16
 export const ROW_KEYS = 52; // u32
 export const ROW_UNIQ_KEY = 56; // u32
 export const ROW_UNIQ_KEY_LEN = 60; // u16
+export const ROW_IS_ASCII = 62; // u16, 1: all bytes of the body are below 128, as it lies there; 0: they are not, or nobody asked
 
 export const ROW_OK = 0;
 /** The body does not match its checksum. */
@@ -314,6 +317,8 @@ export const WALK_CRC = 1;
 export const WALK_TAGS = 2;
 /** Enter what is for us into a process queue: rows with status ROW_OK that are none of kind ROW_BATCH. */
 export const WALK_PUT = 4;
+/** Note for each row with status ROW_OK whether its body is ASCII. */
+export const WALK_ASCII = 8;
 
 /** A tag in the argument area: u16 length, then its text. */
 export const TAG_TEXT = 2;

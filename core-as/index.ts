@@ -21,6 +21,7 @@ import {
   queueState,
   removeOne,
   removePairs,
+  removeRuns,
   rollbackTaken,
   takePairs,
   untakePairs,
@@ -104,6 +105,8 @@ function run(entry: Submission): void {
       return clearQueue(entry);
     case abi.OP_ALLOCATE:
       return allocate(entry);
+    case abi.OP_QUEUE_REMOVE_RUNS:
+      return removeRuns(entry);
     case abi.OP_QUEUE_REMOVE_ONE:
       return removeOne(entry);
     case abi.OP_QUEUE_COMMIT:

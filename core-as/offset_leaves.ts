@@ -82,7 +82,7 @@ export function findLeaf(ring: LeafRing, base: i64): Leaf | null {
 
 /** The same for a leaf that may be anywhere. */
 export function searchLeaf(ring: LeafRing, base: i64): Leaf | null {
-  const index = search(ring, base);
+  const index = indexOfLeaf(ring, base);
   if (index == ring.leaves) return null;
   const leaf = leafAt(ring, index);
   return leaf.base == base ? leaf : null;
@@ -94,7 +94,7 @@ export function leafToPut(ring: LeafRing, base: i64): Leaf | null {
     const newest = leafAt(ring, ring.leaves - 1);
     if (newest.base == base) return newest;
   }
-  const index = search(ring, base);
+  const index = indexOfLeaf(ring, base);
   if (index < ring.leaves) {
     const leaf = leafAt(ring, index);
     if (leaf.base == base) return leaf;
@@ -159,7 +159,7 @@ function leavesBetween(first: i64, base: i64): u64 {
 }
 
 /** Index of the first leaf whose base is not below `base`, `leaves` when all are. */
-function search(ring: LeafRing, base: i64): u32 {
+export function indexOfLeaf(ring: LeafRing, base: i64): u32 {
   const leaves = ring.leaves;
   // New offsets come last.
   if (!leaves || leafAt(ring, leaves - 1).base < base) return leaves;

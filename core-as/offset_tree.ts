@@ -10,6 +10,7 @@ import {
   bitOf,
   dropLeaves,
   findLeaf,
+  indexOfLeaf,
   Leaf,
   leafAt,
   LeafRing,
@@ -122,6 +123,24 @@ export function removeOffsets(tree: OffsetTree, pairs: usize, end: usize): usize
   }
   tree.bytes = bytes;
   return pair;
+}
+
+/** Removes those of `count` offsets from `first` on that are there, a leaf at a time. `trim` afterwards. */
+export function removeRun(tree: OffsetTree, first: i64, count: u32): void {
+  if (!count) return;
+  const last = count - 1 > <u64> (i64.MAX_VALUE - first) ? i64.MAX_VALUE : first + <i64> (count - 1);
+  for (let index = indexOfLeaf(tree, first & ~63); index < tree.leaves; index++) {
+    const leaf = leafAt(tree, index), base = leaf.base;
+    if (base > last) return;
+    let bits = leaf.present;
+    if (base < first) bits &= <u64> -1 << (first - base);
+    if (last - base < 63) bits &= ~(<u64> -1 << (last - base + 1));
+    tree.count -= <u32> popcnt(bits);
+    tree.taken -= <u32> popcnt(leaf.taken & bits);
+    leaf.present &= ~bits;
+    leaf.taken &= ~bits;
+    for (; bits; bits &= bits - 1) tree.bytes -= load<u32>(sizeAt(leaf, <i64> ctz(bits)));
+  }
 }
 
 /** The lowest offset in the tree; only when it is not empty. */

@@ -12,6 +12,7 @@ import {
   putOffset,
   putOffsets,
   removeOffsets,
+  removeRun,
   removeTaken,
   spanOf,
   takeOffsets,
@@ -140,10 +141,22 @@ export function removePairs(entry: Submission): void {
   if (!tree) return;
   const wasEmpty = tree.count == 0, end = PAIRS + entry.len * abi.PAIR_SIZE;
   const isSound = entry.len <= <u32> abi.PAIRS_MAX && removeOffsets(tree, PAIRS, end) == end;
-  trim(tree);
-  const commit = tree.count ? lowestOffset(tree) : offsetAfter(tree.max);
-  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = wasEmpty ? -1 : commit;
-  answer(entry, tree, isSound ? 0 : abi.E_BAD_ARGUMENT);
+  answerRemoval(entry, tree, wasEmpty, isSound ? 0 : abi.E_BAD_ARGUMENT);
+}
+
+/** OP_QUEUE_REMOVE_RUNS. */
+export function removeRuns(entry: Submission): void {
+  const tree = treeOf(entry);
+  if (!tree) return;
+  let result: i32 = entry.len > <u32> abi.PAIRS_MAX ? abi.E_BAD_ARGUMENT : 0;
+  const wasEmpty = tree.count == 0;
+  const end = PAIRS + entry.len * abi.PAIR_SIZE;
+  for (let pair = PAIRS; pair < end && !result; pair += abi.PAIR_SIZE) {
+    const first = load<i64>(pair, abi.PAIR_OFFSET);
+    if (first < 0) result = abi.E_BAD_ARGUMENT;
+    else removeRun(tree, first, load<u32>(pair, abi.PAIR_BYTES));
+  }
+  answerRemoval(entry, tree, wasEmpty, result);
 }
 
 /** OP_QUEUE_REMOVE_ONE. */
@@ -234,6 +247,14 @@ function offsetAfter(offset: i64): i64 {
 function answer(entry: Submission, tree: OffsetTree, result: i32): void {
   fillState(tree);
   entry.result = result;
+}
+
+/** Answers also what to commit now. */
+function answerRemoval(entry: Submission, tree: OffsetTree, wasEmpty: bool, result: i32): void {
+  trim(tree);
+  const commit = tree.count ? lowestOffset(tree) : offsetAfter(tree.max);
+  changetype<QueueState>(CONTROL + abi.QUEUE_STATE).commit = wasEmpty ? -1 : commit;
+  answer(entry, tree, result);
 }
 
 function fillState(tree: OffsetTree): void {

@@ -17,6 +17,7 @@ import { alikeLength, learnAlike, readAlike } from "./record_shape";
 import { freshRow, Row, rowAt } from "./rows";
 import { be16, be32, Submission } from "./shared";
 import { bornHostLength, isCompressed, isInnerBatch, storeHostLength } from "./sys_flag";
+import { isAscii } from "./text";
 import { beginTaking, endTaking, failureOfTaking, nothingTaken, takeRows } from "./take_in";
 
 const ROW_ENTRIES: u32 = abi.ROW_ENTRIES;
@@ -64,6 +65,7 @@ export function walk(entry: Submission): void {
     const alike = readAlike(count, start, at, end);
     if (alike > count) {
       if (flags & abi.WALK_CRC) checkRows(count, alike, start);
+      if (flags & abi.WALK_ASCII) noteAscii(count, alike, start);
       const taken = takes ? takeRows(count, alike, start) : alike;
       if (!taken && nothingTaken()) {
         entry.result = failureOfTaking();
@@ -76,6 +78,7 @@ export function walk(entry: Submission): void {
     }
     const behind = readRows(count, start, at, end, (flags & abi.WALK_CRC) != 0);
     if (behind == NO_ROWS) break;
+    if (flags & abi.WALK_ASCII) noteAscii(count, behind, start);
     const row = rowAt(count);
     // What a batch holds that is unwrapped elsewhere must go into the queue before anything behind it.
     const isLast = takes && behind > count && row.kind == <u8> abi.ROW_BATCH && row.status == <u8> abi.ROW_OK;
@@ -124,6 +127,14 @@ function checkRows(first: u32, behind: u32, start: usize): void {
   for (let i = first; i < behind; i++) {
     const row = rowAt(i);
     if (!isIntact(start + row.record, start + row.body, row.bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
+  }
+}
+
+/** Whoever reads bodies as text has a shorter way for ASCII. After the shape has learned: it is not part of that. */
+function noteAscii(first: u32, behind: u32, start: usize): void {
+  for (let i = first; i < behind; i++) {
+    const row = rowAt(i);
+    if (row.status == <u8> abi.ROW_OK) row.isAscii = <u16> isAscii(start + row.body, row.bodyLength);
   }
 }
 

@@ -26,7 +26,7 @@ export class Row {
   keys: u32;
   uniqKey: u32;
   uniqKeyLength: u16;
-  reserved: u16;
+  isAscii: u16;
 }
 
 /** The row with this index. */
@@ -86,3 +86,4 @@ if (offsetof<Row>("keysLength") != abi.ROW_KEYS_LEN) ERROR("Row.keysLength moved
 if (offsetof<Row>("keys") != abi.ROW_KEYS) ERROR("Row.keys moved");
 if (offsetof<Row>("uniqKey") != abi.ROW_UNIQ_KEY) ERROR("Row.uniqKey moved");
 if (offsetof<Row>("uniqKeyLength") != abi.ROW_UNIQ_KEY_LEN) ERROR("Row.uniqKeyLength moved");
+if (offsetof<Row>("isAscii") != abi.ROW_IS_ASCII) ERROR("Row.isAscii moved");

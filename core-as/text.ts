@@ -114,3 +114,19 @@ function escapeByte(to: usize, byte: u32): u32 {
 function hexDigit(nibble: u32): u32 {
   return nibble < 10 ? 48 + nibble : 87 + nibble;
 }
+
+/** Whether all bytes are below 128. Reads up to 15 behind them. */
+export function isAscii(ptr: usize, length: u32): bool {
+  let at: u32 = 0, all = i64x2.splat(0);
+  for (; length - at >= 32; at += 32) {
+    all = v128.or(all, v128.or(v128.load(ptr + at), v128.load(ptr + at, 16)));
+  }
+  let high = <u32> i8x16.bitmask(all);
+  for (; at < length; at += 16) {
+    let part = <u32> i8x16.bitmask(v128.load(ptr + at));
+    // What lies behind the end is somebody else's.
+    if (length - at < 16) part &= ((<u32> 1) << (length - at)) - 1;
+    high |= part;
+  }
+  return !high;
+}

@@ -6,7 +6,7 @@ import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
 import { connectSocket } from "./socket.ts";
-import { readText } from "./text.ts";
+import { readAscii, readText } from "./text.ts";
 
 /** Bodies up to here are copied into a segment. */
 const SEPARATE_BODY_ABOVE = 32 * 1024;
@@ -35,6 +35,7 @@ export const host: Host = {
   // It has a processor instruction that WebAssembly has not: three to six times the core's speed.
   crc32: (bytes) => crc32(bytes),
   readText,
+  readAscii,
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

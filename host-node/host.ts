@@ -6,7 +6,7 @@ import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
 import { connectSocket } from "./socket.ts";
-import { readText } from "./text.ts";
+import { readAscii, readText } from "./text.ts";
 
 const isBun = process.versions["bun"] !== undefined;
 
@@ -37,6 +37,7 @@ export const host: Host = {
   // Bun's has a processor instruction that WebAssembly has not; Node's takes twice the core's time.
   ...(isBun ? { crc32: (bytes: Uint8Array) => crc32(bytes) } : {}),
   readText,
+  readAscii,
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

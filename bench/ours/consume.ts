@@ -10,7 +10,7 @@ import { readPullAnswer } from "../../client/protocol/pull.ts";
 import { buildSubscription } from "../../client/protocol/subscription.ts";
 import { readingWith } from "../../client/pulled_message.ts";
 // The same on every runtime.
-import { readText } from "../../host-node/text.ts";
+import { readAscii, readText } from "../../host-node/text.ts";
 import { FIRST_OFFSET } from "../inputs/records.ts";
 import { coreModule } from "./core_module.ts";
 
@@ -85,7 +85,7 @@ class Consumer {
 
 /** What an intake uses of a client: its core, and what it reports to. */
 function contextOf(core: Core): IntakeContext<string> {
-  const reading = readingWith({ host: { inflate: fail, readText }, core }, text);
+  const reading = readingWith({ host: { inflate: fail, readText, readAscii }, core }, text);
   return {
     instance: { core, report: fail },
     options: { checkCrc: true },

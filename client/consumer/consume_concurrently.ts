@@ -217,7 +217,7 @@ export class ConsumeConcurrently<T> {
 
   #done(call: Call<T>): void {
     const { processQueue, message } = call;
-    this.#remove(processQueue, () => processQueue.remove([message.offset]));
+    this.#remove(processQueue, () => processQueue.remove(message.offset));
     this.#settled(call);
   }
 

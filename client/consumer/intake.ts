@@ -4,11 +4,11 @@ import { FrameError, type RocketMQError } from "../errors.ts";
 import { unwrapBatch } from "../inner_messages.ts";
 import type { Instance } from "../instance.ts";
 import type { Lease } from "../lease.ts";
-import { LeasedMessage } from "../leased_message.ts";
 import { type Bounds, leaseBatch, type MessageBatch, ownBatch, type Slabs, walkedBatch } from "../message_batch.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
-import { PulledMessage, type Reading } from "../pulled_message.ts";
+import type { Reading } from "../pulled_message.ts";
+import { PendingMessages } from "./pending_messages.ts";
 import type { ProcessQueue } from "./process_queue.ts";
 import { nameOf } from "./queue_broker.ts";
 
@@ -40,6 +40,9 @@ export interface TakenRest {
  * may hold a gigabyte.
  */
 const INFLATED_MAX = 33_554_432;
+
+/** No row. */
+const NONE = -1;
 
 /** The way of pulled records into one process queue: for whom they are, what of them is broken, whose bytes they read from. */
 export class Intake<T> {
@@ -90,9 +93,9 @@ export class Intake<T> {
 
   /** The core walks, filters and enters the offsets; here the messages are made. */
   #takeFromArena(frame: Frame, bounds: Bounds, lease: Lease | undefined): Taken {
-    const { instance: { core }, options: { checkCrc } } = this.#context;
-    const queue = this.#queue;
-    const taking = { queue: queue.handle, lowest: queue.nextOffset, tags: this.#filter, checkCrc };
+    const { instance: { core }, options: { checkCrc }, reading } = this.#context;
+    const queue = this.#queue, noteAscii = reading.readText !== undefined;
+    const taking = { queue: queue.handle, lowest: queue.nextOffset, tags: this.#filter, checkCrc, noteAscii };
     for (let from = 0; from < frame.bodyLength;) {
       let count = core.takeIn(frame, from, taking);
       if (count === 0) return { rest: undefined, failed: core.failedOffset };
@@ -131,17 +134,21 @@ export class Intake<T> {
     const batch = lease && leaseBatch(core, frame, from, to, count, lease) ||
       ownBatch(core, frame, from, to, count, slabs);
     batch.bounds = bounds;
-    let messages = 0, failed: Offset | undefined;
+    let messages = 0, first = NONE, failed: Offset | undefined;
     for (; row < count; row++) {
       const status = batch.status(row);
       if (status === abi.ROW_OK) {
-        this.#queue.add(this.#message(batch, row));
         messages++;
+        if (first === NONE) first = row;
       } else if (isNotable(status)) {
+        // One whose body cannot be read waits where it stands.
+        this.#add(batch, first, row);
+        first = NONE;
         failed ??= this.#takeBad(batch, row);
       }
     }
     batch.lease?.add(messages);
+    this.#add(batch, first, count);
     return failed;
   }
 
@@ -160,7 +167,7 @@ export class Intake<T> {
     if (offset >= queue.nextOffset && this.#isWanted(batch, row)) {
       const entered = queue.enter(offset, batch.u32(row, abi.ROW_BODY_LEN));
       if (entered === undefined) return offset;
-      if (entered) queue.add(this.#message(batch, row));
+      if (entered) this.#add(batch, row, row + 1);
     }
     return undefined;
   }
@@ -195,16 +202,14 @@ export class Intake<T> {
       this.#context.instance.report(error);
       const alone = batch.alone(row);
       alone.unreadable = error;
-      queue.add(new PulledMessage(alone, 0, queue.queue, this.#context.reading));
+      this.#add(alone, 0, 1);
     }
     return undefined;
   }
 
-  #message(batch: MessageBatch, row: number): PulledMessage<T> {
-    const { reading } = this.#context;
-    return batch.lease
-      ? new LeasedMessage(batch, row, this.#queue.queue, reading)
-      : new PulledMessage(batch, row, this.#queue.queue, reading);
+  /** The messages in these rows wait from now on; the first row is one of them. */
+  #add(batch: MessageBatch, first: number, end: number): void {
+    if (first !== NONE) this.#queue.add(new PendingMessages(batch, first, end, this.#context.reading));
   }
 
   /** The messages of an inner batch, or why there are none. */

@@ -2,6 +2,10 @@ import type { Core, Offset, QueueState } from "../core.ts";
 import { OverloadError } from "../errors.ts";
 import type { MessageQueue } from "../message.ts";
 import type { PulledMessage } from "../pulled_message.ts";
+import type { PendingMessages } from "./pending_messages.ts";
+
+/** No offset. */
+const NONE = -1;
 
 /** One queue this consumer holds: what was pulled and has not been consumed. Its offsets lie in the core. */
 export class ProcessQueue<T> {
@@ -12,10 +16,16 @@ export class ProcessQueue<T> {
   /** For handlers that have asked. */
   readonly #signals = new Set<AbortController>();
   readonly #whenDropped = new Set<() => void>();
-  /** Pulled and waiting for a handler, in order. */
-  readonly #pending: PulledMessage<T>[] = [];
+  /** To be handled again, before anything that has not been handled yet. */
+  readonly #again: PulledMessage<T>[] = [];
+  /** Pulled and waiting for a handler, in order; those before `#head` are over. */
+  readonly #pending: PendingMessages<T>[] = [];
   #head = 0;
-  #finished: Offset[] = [];
+  /** Runs of offsets that are consumed: where they begin, and how many each has. */
+  #firsts: Offset[] = [];
+  #counts: number[] = [];
+  /** The offset that would go on with the last run. */
+  #next: Offset = NONE;
   #dropped = false;
   #reason: unknown;
   /** Where the next pull starts. */
@@ -68,18 +78,25 @@ export class ProcessQueue<T> {
     }
   }
 
-  /** A message whose offset has been entered: it waits for a handler. */
-  add(message: PulledMessage<T>): void {
-    this.#pending.push(message);
+  /** Messages whose offsets have been entered: they wait for a handler. */
+  add(messages: PendingMessages<T>): void {
+    this.#pending.push(messages);
   }
 
   get hasPending(): boolean {
-    return this.#head < this.#pending.length;
+    return this.#again.length > 0 || this.#head < this.#pending.length;
   }
 
   take(): PulledMessage<T> | undefined {
-    const message = this.#pending[this.#head];
-    if (!message) return undefined;
+    if (this.#again.length > 0) return this.#again.shift();
+    const messages = this.#pending[this.#head];
+    if (!messages) return undefined;
+    const message = messages.take(this.queue);
+    if (messages.isEmpty) this.#leaveFirst();
+    return message;
+  }
+
+  #leaveFirst(): void {
     this.#head++;
     if (this.#head === this.#pending.length) {
       this.#pending.length = 0;
@@ -88,37 +105,43 @@ export class ProcessQueue<T> {
       this.#pending.splice(0, this.#head);
       this.#head = 0;
     }
-    return message;
   }
 
   /** What waits here waits for long: it gives the room back that was leased for it. */
   unlease(): void {
+    for (const message of this.#again) message.unlease();
     for (let i = this.#head; i < this.#pending.length; i++) this.#pending[i]!.unlease();
   }
 
   /** To be handled again. */
   putBack(message: PulledMessage<T>): void {
-    this.#pending.push(message);
+    this.#again.push(message);
   }
 
   /** Consumed in this turn, to be removed with the others of it. True for the first. */
   finish(offset: Offset): boolean {
-    return this.#finished.push(offset) === 1;
+    const counts = this.#counts, isFirst = counts.length === 0;
+    if (offset === this.#next) counts[counts.length - 1]!++;
+    else {
+      this.#firsts.push(offset);
+      counts.push(1);
+    }
+    this.#next = typeof offset === "number" ? offset + 1 : NONE;
+    return isFirst;
   }
 
   /** Removes all that are finished; see `remove`. */
   removeFinished(): Offset {
-    const finished = this.#finished;
-    this.#finished = [];
-    return this.remove(finished);
+    const firsts = this.#firsts, counts = this.#counts;
+    this.#firsts = [];
+    this.#counts = [];
+    this.#next = NONE;
+    return this.#dropped ? NONE : this.#core.removeRuns(this.handle, firsts, counts);
   }
 
   /** Consumed: the offset to commit, -1 when there is nothing to commit. */
-  remove(offsets: readonly Offset[]): Offset {
-    if (this.#dropped) return -1;
-    return offsets.length === 1
-      ? this.#core.removeOffset(this.handle, offsets[0]!)
-      : this.#core.removeOffsets(this.handle, offsets);
+  remove(offset: Offset): Offset {
+    return this.#dropped ? NONE : this.#core.removeOffset(this.handle, offset);
   }
 
   /** Somebody else's now: nothing of it is processed any more. */
@@ -126,7 +149,9 @@ export class ProcessQueue<T> {
     if (this.#dropped) return;
     this.#dropped = true;
     this.#reason = reason;
+    for (const message of this.#again) message.settle();
     for (let i = this.#head; i < this.#pending.length; i++) this.#pending[i]!.settle();
+    this.#again.length = 0;
     this.#pending.length = 0;
     this.#head = 0;
     this.#core.closeQueue(this.handle);

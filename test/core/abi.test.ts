@@ -145,6 +145,13 @@ const COMMANDS: Readonly<Record<string, (core: TinyDriver) => void>> = {
     expect(core.run({ opcode: abi.OP_QUEUE_CLEAR, handle }).result).toBe(0);
     expect(core.view.getBigInt64(core.control + abi.QUEUE_STATE + abi.QUEUE_MIN, true)).toBe(-1n);
   },
+  OP_QUEUE_REMOVE_RUNS: (core) => {
+    const handle = queueWith(core, 6);
+    core.view.setBigInt64(core.control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET, 3n, true);
+    core.view.setUint32(core.control + abi.ARGUMENT_TEXT + abi.PAIR_BYTES, 4, true);
+    expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_RUNS, handle, len: 1 }).result).toBe(0);
+    expect(commitOf(core)).toBe(7n);
+  },
   OP_QUEUE_REMOVE_ONE: (core) => {
     const handle = queueWith(core, 6);
     expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_ONE, handle, value: 6 }).result).toBe(0);

@@ -52,6 +52,10 @@ describe("against a sorted array", () => {
           }
           const sizes = offsets.map(() => random.below(random.once(10) ? 2 ** 32 : 5000));
           expect(core.putOffsets(queue, offsets, sizes), context).toBe(model.put(offsets, sizes));
+        } else if (what < 13) {
+          const firsts = chosen(random, model), counts = firsts.map(() => random.below(random.once(5) ? 2 ** 32 : 200));
+          expect(core.removeRuns(queue, firsts, counts), context)
+            .toBe(firsts.length ? model.removeRuns(firsts, counts) : -1);
         } else if (what < 16) {
           const offsets = chosen(random, model);
           expect(core.removeOffsets(queue, offsets), context).toBe(offsets.length ? model.remove(offsets) : -1);
@@ -241,13 +245,14 @@ describe("bounds", () => {
       expect(put).toMatchObject({ result: abi.E_BAD_ARGUMENT, value: 1 });
       expect(core.run({ opcode: abi.OP_QUEUE_AGAIN, handle: queue, len: 3 }).result).toBe(abi.E_BAD_ARGUMENT);
       expect(core.run({ opcode: abi.OP_QUEUE_REMOVE, handle: queue, len: 3 }).result).toBe(abi.E_BAD_ARGUMENT);
+      expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_RUNS, handle: queue, len: 3 }).result).toBe(abi.E_BAD_ARGUMENT);
       const count = core.view.getUint32(core.control + abi.QUEUE_STATE + abi.QUEUE_COUNT, true);
       expect(count).toBe(0);
     }
     for (const value of [-1, 0.5, 2 ** 53, NaN, Infinity, -Infinity, -(2 ** 60)]) {
       expect(core.run({ opcode: abi.OP_QUEUE_REMOVE_ONE, handle: queue, value }).result).toBe(abi.E_BAD_ARGUMENT);
     }
-    for (const opcode of [abi.OP_QUEUE_PUT, abi.OP_QUEUE_REMOVE, abi.OP_QUEUE_AGAIN]) {
+    for (const opcode of [abi.OP_QUEUE_PUT, abi.OP_QUEUE_REMOVE, abi.OP_QUEUE_REMOVE_RUNS, abi.OP_QUEUE_AGAIN]) {
       expect(core.run({ opcode, handle: queue, len: abi.PAIRS_MAX + 1 }).result).toBe(abi.E_BAD_ARGUMENT);
     }
     expect(core.run({ opcode: abi.OP_QUEUE_TAKE, handle: queue, len: 0xffffffff }).result).toBe(0);

@@ -65,6 +65,13 @@ export class QueueModel {
     return lowest === undefined ? after(this.max) : offsetOf(lowest);
   }
 
+  /** The same for `counts[i]` offsets from `firsts[i]` on. */
+  removeRuns(firsts: readonly Offset[], counts: readonly number[]): Offset {
+    const isIn = (offset: bigint) =>
+      firsts.some((first, index) => offset >= BigInt(first) && offset < BigInt(first) + BigInt(counts[index]!));
+    return this.remove(this.#offsets.filter(isIn));
+  }
+
   clear(): void {
     this.#offsets = [];
     this.#sizes.clear();

@@ -22,6 +22,7 @@ export interface Row {
   readonly keysLength: number;
   readonly uniqKey: number;
   readonly uniqKeyLength: number;
+  readonly isAscii: number;
 }
 
 /** Reads the row at `at`. */
@@ -48,6 +49,7 @@ export function rowAt(view: DataView, at: number): Row {
     keysLength: u16(abi.ROW_KEYS_LEN),
     uniqKey: u32(abi.ROW_UNIQ_KEY),
     uniqKeyLength: u16(abi.ROW_UNIQ_KEY_LEN),
+    isAscii: u16(abi.ROW_IS_ASCII),
   };
 }
 

@@ -45,6 +45,7 @@ const taking = (queue: number, more: Partial<Taking> = {}): Taking => ({
   lowest: 0,
   tags: undefined,
   checkCrc: true,
+  noteAscii: false,
   ...more,
 });
 
@@ -174,11 +175,12 @@ test("any body is taken in as the model does, with any tags and any lowest offse
       lowest: random.once(3) ? BigInt(random.below(2 ** 31)) * BigInt(random.below(2 ** 20)) : 0n,
       tags: random.once(2) ? undefined : numbers(random.below(4)).map(() => "v".repeat(1 + random.below(20))),
       held: new Set(held),
+      noteAscii: random.once(2),
     };
     const expected = modelTake(modelWalk(body, true), body, options), context = `seed ${seed}, round ${round}`;
     withFrame(core, body, (frame) => {
-      const { lowest } = options, tags = options.tags && new TagFilter(options.tags);
-      expect(takeAll(core, frame, taking(queue, { lowest, tags })), context).toEqual(expected.rows);
+      const { lowest, noteAscii } = options, tags = options.tags && new TagFilter(options.tags);
+      expect(takeAll(core, frame, taking(queue, { lowest, tags, noteAscii })), context).toEqual(expected.rows);
     });
     const { count, bytes } = core.queueState(queue);
     const size = [...expected.entered.values()].reduce((sum, length) => sum + length, 0);
@@ -193,6 +195,31 @@ test("any body is taken in as the model does, with any tags and any lowest offse
     stops += Number(expected.stops);
   }
   for (const count of [entered, filtered, duplicates, stops]) expect(count).toBeGreaterThan(50);
+});
+
+test("a body is ASCII when no byte of it has its high bit, wherever that is, and only when somebody asks", () => {
+  const seed = freshSeed(), random = new Random(seed), core = openCore();
+  for (let round = 0; round < 400; round++) {
+    const length = random.below(random.once(5) ? 1_200 : 100), noteAscii = random.once(3), isAlike = random.once(2);
+    const bodies = numbers(8).map(() => {
+      const body = random.bytes(isAlike ? length : random.below(100)).map((byte) => byte & 0x7f);
+      if (random.once(2) && body.length > 0) body[random.below(body.length)]! |= 0x80;
+      return body;
+    });
+    // What stands around a body is not part of it.
+    const body = concat(
+      bodies.map((each, index) =>
+        recordBytes({ queueOffset: BigInt(index), body: each, topic: "\u00e9", properties: "TAGS\x01\u00e9\x02" })
+      ),
+    );
+    const queue = core.openQueue();
+    withFrame(core, body, (frame) => {
+      const rows = takeAll(core, frame, taking(queue, { noteAscii }));
+      expect(rows.map(({ isAscii }) => isAscii), `seed ${seed}, round ${round}`)
+        .toEqual(bodies.map((each) => Number(noteAscii && each.every((byte) => byte < 128))));
+    });
+    core.closeQueue(queue);
+  }
 });
 
 test("records whose properties look alike are told apart: layouts are learned, and never believed", () => {

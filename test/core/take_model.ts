@@ -9,6 +9,7 @@ export interface TakeOptions {
   readonly tags: readonly string[] | undefined;
   /** Offsets that the queue has already. */
   readonly held: ReadonlySet<bigint>;
+  readonly noteAscii: boolean;
 }
 
 export interface Take {
@@ -20,11 +21,16 @@ export interface Take {
   readonly stops: boolean;
 }
 
-export function modelTake(walked: readonly Row[], body: Uint8Array, { lowest, tags, held }: TakeOptions): Take {
+export function modelTake(
+  walked: readonly Row[],
+  body: Uint8Array,
+  { lowest, tags, held, noteAscii }: TakeOptions,
+): Take {
   const rows: Row[] = [], entered = new Map<bigint, number>();
   for (const row of walked) {
     const isBatch = row.status === abi.ROW_OK && row.kind === abi.ROW_BATCH;
-    rows.push(isBatch ? row : { ...row, status: statusOf(row) });
+    const isAscii = Number(noteAscii && row.status === abi.ROW_OK && bodyOf(row).every((byte) => byte < 128));
+    rows.push({ ...row, isAscii, status: isBatch ? row.status : statusOf(row) });
     if (isBatch) return { rows, entered, stops: true };
   }
   return { rows, entered, stops: false };
@@ -37,6 +43,10 @@ export function modelTake(walked: readonly Row[], body: Uint8Array, { lowest, ta
     if (held.has(offset) || entered.has(offset)) return abi.ROW_DUPLICATE;
     entered.set(offset, row.bodyLength);
     return abi.ROW_OK;
+  }
+
+  function bodyOf(row: Row): Uint8Array {
+    return body.subarray(row.body, row.body + row.bodyLength);
   }
 
   function isWanted(row: Row): boolean {

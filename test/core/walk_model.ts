@@ -46,6 +46,7 @@ function emptyRow(record: number, recordLength: number): Open {
     keysLength: 0,
     uniqKey: 0,
     uniqKeyLength: 0,
+    isAscii: 0,
   };
 }
 

@@ -67,8 +67,9 @@ function recordsAmong(bytes: Uint8Array): number {
 function checkTaking(core: Core, frame: Frame, queue: number, checkCrc: boolean): void {
   const body = frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength);
   const tags = body.length % 3 === 0 ? ["vvv", "v", "paid", "TagA"] : undefined, lowest = BigInt(body.length % 5 * 100);
-  const expected = modelTake(modelWalk(body, checkCrc), body, { lowest, tags, held: new Set() });
-  const taking = { queue, lowest, tags: tags && new TagFilter(tags), checkCrc };
+  const noteAscii = body.length % 2 === 0;
+  const expected = modelTake(modelWalk(body, checkCrc), body, { lowest, tags, held: new Set(), noteAscii });
+  const taking = { queue, lowest, tags: tags && new TagFilter(tags), checkCrc, noteAscii };
   const found: Row[] = [];
   for (let from = 0; from < frame.bodyLength && found.length < expected.rows.length; from = core.walkedTo) {
     const count = core.takeIn(frame, from, taking), table = new Uint8Array(count * abi.ROW_SIZE);

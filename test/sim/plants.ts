@@ -27,17 +27,30 @@ const commitEarly = (): () => void =>
   patch(ProcessQueue.prototype, "take", (original) =>
     function (this: ProcessQueue<unknown>) {
       const message = original.call(this);
-      if (message) this.remove([message.offset]);
+      if (message) this.remove(message.offset);
       return message;
     });
 
 /** One in ten messages that were consumed stays in its process queue. */
 function dropAck(): () => void {
   let count = 0;
-  return patch(ProcessQueue.prototype, "remove", (original) =>
-    function (this: ProcessQueue<unknown>, offsets) {
-      return original.call(this, offsets.filter(() => ++count % 10 !== 0));
+  const forgets = (): boolean => ++count % 10 === 0;
+  const undoOne = patch(ProcessQueue.prototype, "remove", (original) =>
+    function (this: ProcessQueue<unknown>, offset) {
+      return forgets() ? -1 : original.call(this, offset);
     });
+  const undoMany = patch(
+    ProcessQueue.prototype,
+    "finish",
+    (original) =>
+      function (this: ProcessQueue<unknown>, offset) {
+        return !forgets() && original.call(this, offset);
+      },
+  );
+  return () => {
+    undoOne();
+    undoMany();
+  };
 }
 
 /** One call in fifty fails after it has been answered, as if its slot had not been cleared. */

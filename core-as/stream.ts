@@ -10,6 +10,7 @@ import * as abi from "./abi";
 import { giveBlock, OWNER_FRAME, OWNER_INBOX, takeBlock } from "./arena";
 import { readBinaryHeader } from "./binary_header";
 import { readJsonHeader } from "./json_header";
+import { matchesLengths } from "./shapes";
 import { be32, Completion, completionsAreFull, nextCompletion, publishCompletion, SLACK, Submission } from "./shared";
 
 /** One connection. Lives in a static table, where only this file reaches it; a handle names its place and generation. */
@@ -144,7 +145,7 @@ function complete(start: u32, size: u32, word: u32): void {
   completion.headerWord = word;
   completion.bodyPtr = header + headerLength;
   completion.bodyLen = size - FRAME_HEAD - headerLength;
-  readHeader(completion, header, headerLength);
+  if (!matchesLengths(completion, header)) readHeader(completion, header, headerLength);
   publishCompletion();
 }
 

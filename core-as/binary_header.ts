@@ -11,7 +11,7 @@ import { clearFields, enterField, placeOf } from "./ext_fields";
 import { fieldOf } from "./names";
 import { HOLE_BROKER_ID32, HOLE_ENTRIES32, HOLE_NUMBER32, HOLE_OPAQUE32, HOLE_OTHER32, HOLE_TEXT32 } from "./steps";
 import { be16, be32, Completion } from "./shared";
-import { forgetNotes, learnShape, matchesLatest, matchesShape, note } from "./shapes";
+import { forgetNotes, learnShape, matchesShape, note } from "./shapes";
 
 const CODE: usize = 0;
 const OPAQUE: usize = 5;
@@ -27,7 +27,7 @@ const MINUS: u32 = 45;
 /** Reads a header into a completion. */
 export function readBinaryHeader(to: Completion, at: usize, length: u32): void {
   const end = at + length;
-  if (matchesLatest(to, at, end) || matchesShape(to, at, end)) return;
+  if (matchesShape(to, at, end)) return;
   clearFields(to);
   forgetNotes();
   if (scan(to, at, length)) learnShape(to, at, end);

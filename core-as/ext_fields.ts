@@ -64,13 +64,13 @@ export function integerOf(at: usize, length: u32): i64 {
 /** The same without a minus. */
 export function naturalOf(at: usize, length: u32): i64 {
   if (length - 1 >= DIGITS_MOST) return NOT_AN_INTEGER;
-  const ones = onesOf(at, length);
-  return v128.any_true(i8x16.ge_u(ones, i8x16.splat(10))) ? NOT_AN_INTEGER : numberOf(ones);
+  const ones = onesOf(at, toTheEnd(length));
+  return areDigits(ones) ? numberOf(ones) : NOT_AN_INTEGER;
 }
 
 /** The value of 1 to 16 digits. */
 export function digitsOf(at: usize, length: u32): i64 {
-  return length == 1 ? <i64> load<u8>(at) - 48 : numberOf(onesOf(at, length));
+  return length == 1 ? <i64> load<u8>(at) - 48 : numberOf(onesOf(at, toTheEnd(length)));
 }
 
 /** How many digits follow each other from `at` on, at most 16; the bytes may belong to anything. */
@@ -79,17 +79,34 @@ export function digitsFrom(at: usize): u32 {
   return ctz(i8x16.bitmask(others) | 0x10000);
 }
 
-/** The `digits` bytes at `at`, at most 16, as a row of numbers behind leading zeroes: 0 to 9 where they are digits. */
-function onesOf(at: usize, digits: u32): v128 {
-  return i8x16.swizzle(i8x16.sub(v128.load(at), i8x16.splat(48)), v128.load(TO_THE_END + digits));
+/** The choice of the first `digits` bytes of a vector, at most 16. */
+export function toTheEnd(digits: u32): v128 {
+  return v128.load(TO_THE_END + digits);
+}
+
+/** The bytes at `at` that are chosen, as a row of numbers behind leading zeroes: 0 to 9 where they are digits. */
+export function onesOf(at: usize, choice: v128): v128 {
+  return i8x16.swizzle(i8x16.sub(v128.load(at), i8x16.splat(48)), choice);
+}
+
+export function areDigits(ones: v128): bool {
+  return !v128.any_true(i8x16.ge_u(ones, i8x16.splat(10)));
 }
 
 /** What a row of digits is worth. */
 function numberOf(ones: v128): i64 {
-  // Two neighbours make one number below 100, in the high byte of their product; two of those one below 10^4, and so on.
-  const twos = i16x8.shr_u(i16x8.mul(ones, i16x8.splat(10 << 8 | 1)), 8);
-  const fours = i32x4.dot_i16x8_s(twos, i16x8(100, 1, 100, 1, 100, 1, 100, 1));
-  const packed = i16x8.narrow_i32x4_u(fours, fours);
-  const eights = i32x4.dot_i16x8_s(packed, i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1));
+  const eights = eightsOf(ones, ones);
   return <i64> i32x4.extract_lane(eights, 0) * 100000000 + i32x4.extract_lane(eights, 1);
+}
+
+/** What two rows of digits are worth, eight digits a lane: high and low ones of the first, then of the second. */
+export function eightsOf(ones: v128, others: v128): v128 {
+  const packed = i16x8.narrow_i32x4_u(foursOf(ones), foursOf(others));
+  return i32x4.dot_i16x8_s(packed, i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1));
+}
+
+/** Two neighbours make one number below 100, in the high byte of their product; two of those one below 10^4. */
+function foursOf(ones: v128): v128 {
+  const twos = i16x8.shr_u(i16x8.mul(ones, i16x8.splat(10 << 8 | 1)), 8);
+  return i32x4.dot_i16x8_s(twos, i16x8(100, 1, 100, 1, 100, 1, 100, 1));
 }

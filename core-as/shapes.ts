@@ -23,7 +23,7 @@ import { matchesBinary } from "./binary_shape";
 import { matchesJson } from "./json_shape";
 import { firstStep, HOLE_END, HOLE_OTHER, HOLE_OTHER32, MASKS, Step } from "./steps";
 import { Completion, control, copy16 } from "./shared";
-import { forgetSteady, matchesSteady, noteSteady } from "./steady_shape";
+import { forgetSteady, initSteady, matchesSteady, noteSteady } from "./steady_shape";
 
 /** A value of the header that was scanned last. */
 @unmanaged
@@ -61,6 +61,7 @@ let resting: u32 = 0;
 
 /** Fills the table of masks. */
 export function initShapes(): void {
+  initSteady();
   v128.store(MASKS, i8x16.splat(-1));
 }
 
@@ -83,10 +84,9 @@ export function matchesShape(to: Completion, at: usize, end: usize): bool {
   return false;
 }
 
-/** The same for a ROCKETMQ header that is like the one before also in the lengths of its values. */
-export function matchesLatest(to: Completion, at: usize, end: usize): bool {
-  const shape = shapeAt(latest);
-  if (!shape.fields || shape.headerWord >> 24 != BINARY || !matchesSteady(latest, shape, to, at, end)) return false;
+/** The same, sooner, for a header that is like an earlier one also in the lengths of its values. */
+export function matchesLengths(to: Completion, at: usize): bool {
+  if (!matchesSteady(to, at)) return false;
   if (credit < CREDIT_MOST) credit++;
   control().shapeHits++;
   return true;
@@ -163,8 +163,7 @@ function matchesOther(to: Completion, at: usize, end: usize): bool {
 function matches(index: u32, to: Completion, at: usize, end: usize): bool {
   const shape = shapeAt(index), kind = to.headerWord >> 24;
   if (!shape.fields || shape.headerWord >> 24 != kind) return false;
-  if (kind != BINARY) return matchesJson(shape, to, at, end);
-  if (!matchesBinary(shape, to, at, end)) return false;
+  if (!(kind == BINARY ? matchesBinary(shape, to, at, end) : matchesJson(shape, to, at, end))) return false;
   noteSteady(index, shape, at, end);
   return true;
 }

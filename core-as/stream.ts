@@ -10,7 +10,8 @@ import * as abi from "./abi";
 import { giveBlock, OWNER_FRAME, OWNER_INBOX, takeBlock } from "./arena";
 import { readBinaryHeader } from "./binary_header";
 import { readJsonHeader } from "./json_header";
-import { be32, completionsAreFull, nextCompletion, publishCompletion, SLACK, Submission } from "./shared";
+import { matchesLengths } from "./shapes";
+import { be32, Completion, completionsAreFull, nextCompletion, publishCompletion, SLACK, Submission } from "./shared";
 
 /** One connection. Lives in a static table, where only this file reaches it; a handle names its place and generation. */
 @unmanaged
@@ -109,44 +110,55 @@ export function feed(entry: Submission): void {
 
 /** Completes the whole frames that are there. */
 function cut(connection: Connection): i32 {
+  const end = connection.end;
+  let start = connection.start;
   while (true) {
-    const start = connection.start, here = connection.end - start;
-    assert(start <= connection.end && connection.end <= connection.limit);
-    if (here < 4) return abi.FEED_DONE;
+    const here = end - start;
+    assert(start <= end && end <= connection.limit);
+    if (here < 4) {
+      // A block holds one frame, and at least its length word from the start: with nothing left it has been completed.
+      if (!here && connection.frame) deliverFrame(connection);
+      return abi.FEED_DONE;
+    }
     const length = be32(start);
     if (length > LENGTH_MOST) return abi.E_FRAME_TOO_LARGE;
     if (length < 4) return abi.E_BAD_FRAME;
-    if (here >= FRAME_HEAD) {
-      const word = be32(start + 4);
-      if ((word & 0xffffff) > length - 4 || word >> 24 > SERIALIZE_TYPE_MOST) return abi.E_BAD_FRAME;
-    }
+    if (here < FRAME_HEAD) return abi.FEED_DONE;
+    const word = be32(start + 4);
+    if ((word & 0xffffff) > length - 4 || word >> 24 > SERIALIZE_TYPE_MOST) return abi.E_BAD_FRAME;
     const size: u32 = 4 + length;
     if (here < size) {
       if (size <= CAPACITY || connection.frame) return abi.FEED_DONE;
       return takeFrame(connection, size) ? abi.FEED_DONE : abi.FEED_SPILL;
     }
     if (completionsAreFull()) return abi.FEED_MORE;
-    complete(start, size);
-    connection.start = start + size;
-    if (connection.frame) {
-      connection.delivered = connection.frame;
-      connection.frame = 0;
-      startAfresh(connection);
-    }
+    complete(start, size, word);
+    start += size;
+    connection.start = start;
   }
 }
 
 /** Fills a completion for the whole frame at `start`. */
-function complete(start: u32, size: u32): void {
-  const completion = nextCompletion();
-  const word = be32(start + 4), headerLength = word & 0xffffff, header = start + FRAME_HEAD;
+function complete(start: u32, size: u32, word: u32): void {
+  const completion = nextCompletion(), headerLength = word & 0xffffff, header = start + FRAME_HEAD;
   completion.headerPtr = header;
   completion.headerWord = word;
   completion.bodyPtr = header + headerLength;
   completion.bodyLen = size - FRAME_HEAD - headerLength;
-  if (word >> 24 == BINARY) readBinaryHeader(completion, header, headerLength);
-  else readJsonHeader(completion, header, headerLength);
+  if (!matchesLengths(completion, header)) readHeader(completion, header, headerLength);
   publishCompletion();
+}
+
+function readHeader(to: Completion, at: u32, length: u32): void {
+  if (to.headerWord >> 24 == BINARY) readBinaryHeader(to, at, length);
+  else readJsonHeader(to, at, length);
+}
+
+/** The frame in the block has been completed; the inbox goes on. */
+function deliverFrame(connection: Connection): void {
+  connection.delivered = connection.frame;
+  connection.frame = 0;
+  startAfresh(connection);
 }
 
 /** Moves a half frame that is larger than the inbox into a block of its own; false when there is none. */

@@ -498,16 +498,14 @@ export class Core {
     apart = false,
     id: number = NEW_ID,
   ): boolean {
-    const i32 = this.#i32, count = args.length;
+    const count = args.length;
     const bodyLength = body === undefined ? 0 : body.length;
     if (bodyLength === 0 && body !== undefined) this.#checkIsThere(body);
-    let at = this.#control + abi.ARGUMENT_TEXT;
-    let length = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
-    for (let i = 0; i < count; i++) {
-      const end = this.#writeArgument(args[i]!, at);
-      i32[length++] = end - at;
-      at = end;
-    }
+    const text = this.#control + abi.ARGUMENT_TEXT;
+    // Most frames have one.
+    if (count === 1) {
+      this.#i32[(this.#control + abi.ARGUMENT_LENGTHS) >> 2] = this.#writeArgument(args[0]!, text) - text;
+    } else this.#writeArguments(args, text);
     let flags = count;
     if (apart) flags |= abi.ENCODE_BODY_APART;
     if (id !== NEW_ID) {
@@ -888,6 +886,15 @@ export class Core {
       if (text === undefined || count === most || (count > 0 && at + text.length * 3 > limit)) return count;
       const end = this.#writeArgument(text, at);
       this.#i32[lengths + count] = end - at;
+      at = end;
+    }
+  }
+
+  #writeArguments(args: readonly (string | Uint8Array)[], at: number): void {
+    let length = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
+    for (const arg of args) {
+      const end = this.#writeArgument(arg, at);
+      this.#i32[length++] = end - at;
       at = end;
     }
   }

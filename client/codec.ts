@@ -83,13 +83,13 @@ export function createCodecWith(
   if (!Number.isInteger(coreMemory) || coreMemory < CORE_MEMORY_MIN || coreMemory > CORE_MEMORY_MAX) {
     throw new ArgumentError(`coreMemory must be ${CORE_MEMORY_MIN}..${CORE_MEMORY_MAX} MiB, got ${coreMemory}`);
   }
-  return new CoreCodec(host, openCore(core, coreMemory));
+  return new CoreCodec(host, openCore(core, coreMemory, host.crc32));
 }
 
 /** A module of somebody else's has other imports or exports, or none. */
-function openCore(module: WebAssembly.Module, coreMemory: number): Core {
+function openCore(module: WebAssembly.Module, coreMemory: number, crc32: Host["crc32"]): Core {
   try {
-    return new Core(module, coreMemory);
+    return new Core(module, coreMemory, crc32);
   } catch (cause) {
     if (isRocketMQError(cause)) throw cause;
     throw new CoreError("Cannot use this module as core: it is not rocketmq-wasm/core.wasm", { cause });

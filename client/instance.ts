@@ -72,7 +72,7 @@ export class Instance {
   constructor(host: Host, options: ResolvedClientOptions) {
     this.host = host;
     this.options = options;
-    this.core = new Core(host.core, options.coreMemory);
+    this.core = new Core(host.core, options.coreMemory, host.crc32);
     this.uniqueIds = new UniqueIds(host.clock.now());
     this.remoting = new Remoting({
       host,

@@ -319,6 +319,10 @@ export const WALK_TAGS = 2;
 export const WALK_PUT = 4;
 /** Note for each row with status ROW_OK whether its body is ASCII. */
 export const WALK_ASCII = 8;
+/** With WALK_CRC: bodies of CRC_LONG bytes and more are somebody else's to compare, but for those of inner batches. */
+export const WALK_CRC_SHORT = 16;
+/** From here on a runtime's own CRC-32 makes up for the way out of the core, where it is quicker: RESULTS.md, CRC-32. */
+export const CRC_LONG = 1024;
 
 /** A tag in the argument area: u16 length, then its text. */
 export const TAG_TEXT = 2;

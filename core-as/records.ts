@@ -58,13 +58,14 @@ export function walk(entry: Submission): void {
   }
   const start: usize = entry.ptr, end = start + entry.len;
   const flags: u32 = entry.flags;
+  const crcMost: u32 = !(flags & abi.WALK_CRC) ? 0 : flags & abi.WALK_CRC_SHORT ? abi.CRC_LONG : u32.MAX_VALUE;
   const takes = (flags & (abi.WALK_TAGS | abi.WALK_PUT)) != 0;
   let at = start + <u32> entry.value;
   let count: u32 = 0;
   while (at < end && count < ROW_ENTRIES) {
     const alike = readAlike(count, start, at, end);
     if (alike > count) {
-      if (flags & abi.WALK_CRC) checkRows(count, alike, start);
+      if (crcMost) checkRows(count, alike, start, crcMost);
       if (flags & abi.WALK_ASCII) noteAscii(count, alike, start);
       const taken = takes ? takeRows(count, alike, start) : alike;
       if (!taken && nothingTaken()) {
@@ -76,7 +77,7 @@ export function walk(entry: Submission): void {
       if (taken < alike) break;
       continue;
     }
-    const behind = readRows(count, start, at, end, (flags & abi.WALK_CRC) != 0);
+    const behind = readRows(count, start, at, end, crcMost);
     if (behind == NO_ROWS) break;
     if (flags & abi.WALK_ASCII) noteAscii(count, behind, start);
     const row = rowAt(count);
@@ -105,13 +106,16 @@ export function walk(entry: Submission): void {
 /** The rows of a record do not fit into what is left of the table. */
 const NO_ROWS: u32 = u32.MAX_VALUE;
 
-/** Fills the rows of the record at `at` from row `first` on. Returns the index behind them, or NO_ROWS. */
-function readRows(first: u32, start: usize, at: usize, end: usize, checkCrc: bool): u32 {
+/**
+ * Fills the rows of the record at `at` from row `first` on. Returns the index behind them, or NO_ROWS. Bodies below `crcMost`
+ * bytes are compared with their checksums.
+ */
+function readRows(first: u32, start: usize, at: usize, end: usize, crcMost: u32): u32 {
   const length = recordLength(at, end);
   const row = freshRow(first, <u32> (at - start), length ? length : <u32> (end - at));
   if (!length) {
     row.status = <u8> abi.ROW_BAD_REST;
-  } else if (!readRecord(row, start, at, at + length, checkCrc)) {
+  } else if (!readRecord(row, start, at, at + length, crcMost)) {
     row.status = <u8> abi.ROW_BAD_RECORD;
   } else if (row.kind == <u8> abi.ROW_BATCH && row.status == <u8> abi.ROW_OK && !isCompressed(row.sysFlag)) {
     const behind = unwrap(first, start);
@@ -123,9 +127,10 @@ function readRows(first: u32, start: usize, at: usize, end: usize, checkCrc: boo
 }
 
 /** Compares the checksums of sound records. */
-function checkRows(first: u32, behind: u32, start: usize): void {
+function checkRows(first: u32, behind: u32, start: usize, crcMost: u32): void {
   for (let i = first; i < behind; i++) {
     const row = rowAt(i);
+    if (row.bodyLength >= crcMost) continue;
     if (!isIntact(start + row.record, start + row.body, row.bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
   }
 }
@@ -147,7 +152,7 @@ function recordLength(at: usize, end: usize): u32 {
 }
 
 /** Reads one record whose first RECORD_MIN bytes are there. False when its parts do not fit in it; then nothing is noted. */
-function readRecord(row: Row, start: usize, at: usize, end: usize, checkCrc: bool): bool {
+function readRecord(row: Row, start: usize, at: usize, end: usize, crcMost: u32): bool {
   const magic = load<u32>(at, MAGIC);
   const sysFlag = be32(at + SYS_FLAG);
   const body = at + HEAD + bornHostLength(sysFlag) + storeHostLength(sysFlag);
@@ -180,7 +185,9 @@ function readRecord(row: Row, start: usize, at: usize, end: usize, checkCrc: boo
   row.sysFlag = sysFlag;
   noteProperties(row, start, properties, propertiesLength);
   if (isInnerBatch(sysFlag)) row.kind = <u8> abi.ROW_BATCH;
-  if (checkCrc && !isIntact(at, body, bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
+  // Elements have no checksum of their own that could be compared later.
+  const isCompared = isInnerBatch(sysFlag) ? crcMost > 0 : bodyLength < crcMost;
+  if (isCompared && !isIntact(at, body, bodyLength)) row.status = <u8> abi.ROW_BAD_CRC;
   else if (!isInnerBatch(sysFlag)) learnAlike(row, start, at);
   return true;
 }

@@ -13,6 +13,7 @@ import { readingWith } from "../../client/pulled_message.ts";
 import { readAscii, readText } from "../../host-node/text.ts";
 import { FIRST_OFFSET } from "../inputs/records.ts";
 import { coreModule } from "./core_module.ts";
+import { hostCrc32 } from "./host_crc32.ts";
 
 export type Handler = (body: string, tags: string) => void;
 
@@ -23,7 +24,7 @@ export function consumer(frame: Uint8Array, isLeased: boolean): (handle: Handler
 }
 
 class Consumer {
-  readonly #core = new Core(coreModule, 16);
+  readonly #core = new Core(coreModule, 16, hostCrc32);
   readonly #connection = this.#core.openConnection();
   readonly #inbox: DataView;
   readonly #length: number;

@@ -240,30 +240,32 @@ test(
   }),
 );
 
-test(
-  "a bad record is reported once and handed over without a body, and the others are delivered and committed",
-  withScript({
-    pull(_, count) {
-      if (count > 0) return undefined;
-      const records = ["one", "two", "three"].map((body, offset) => record(offset, body));
-      const bad = records[1]!;
-      bad[bad.lastIndexOf("w".charCodeAt(0))]! ^= 1; // in its body
-      return pulled(3, 0, concat(records));
-    },
-  }, async ({ sim, consumer, errors, commits }) => {
-    const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
-    await sim.run(() => seen.length === 3);
-    await sim.run(() => commits.length > 0);
-    expect([seen[0]!.body, seen[2]!.body]).toEqual(["one", "three"]);
-    expect(() => seen[1]!.body).toThrow(FrameError);
-    expect(() => seen[1]!.rawBody()).toThrow("offset 1 does not match its checksum");
-    expect(() => seen[1]!.retain().body).toThrow(FrameError);
-    expect(seen[1]!.queueOffset).toBe(1n);
-    expect(errors.length).toBe(1);
-    expect(errors[0]).toBeInstanceOf(FrameError);
-    expect(errors[0]!.message).toContain("offset 1");
-    expect(commits.at(-1)).toBe(3);
-  }),
+// Where a runtime has a checksum of its own, that compares long bodies.
+test.each([0, 3_000])(
+  "a bad record of %i bytes more is reported once and handed over without a body, and the others are delivered and committed",
+  (more) =>
+    withScript({
+      pull(_, count) {
+        if (count > 0) return undefined;
+        const records = ["one", "two", "three"].map((body, offset) => record(offset, body + " ".repeat(more)));
+        const bad = records[1]!;
+        bad[bad.lastIndexOf("w".charCodeAt(0))]! ^= 1; // in its body
+        return pulled(3, 0, concat(records));
+      },
+    }, async ({ sim, consumer, errors, commits }) => {
+      const seen = collect(consumer({ consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" }));
+      await sim.run(() => seen.length === 3);
+      await sim.run(() => commits.length > 0);
+      expect([seen[0]!.body, seen[2]!.body].map((body) => (body as string).trimEnd())).toEqual(["one", "three"]);
+      expect(() => seen[1]!.body).toThrow(FrameError);
+      expect(() => seen[1]!.rawBody()).toThrow("offset 1 does not match its checksum");
+      expect(() => seen[1]!.retain().body).toThrow(FrameError);
+      expect(seen[1]!.queueOffset).toBe(1n);
+      expect(errors.length).toBe(1);
+      expect(errors[0]).toBeInstanceOf(FrameError);
+      expect(errors[0]!.message).toContain("offset 1");
+      expect(commits.at(-1)).toBe(3);
+    })(),
 );
 
 test(

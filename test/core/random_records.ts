@@ -21,7 +21,7 @@ export function randomRecord(random: Random): Uint8Array {
     sysFlag,
     queueOffset: BigInt(random.bits()) * BigInt(random.below(2 ** 20)),
     topic: "T".repeat(random.below(isV2 ? 200 : 30)),
-    body: batch === 0xc0 ? randomElements(random) : random.bytes(random.below(random.once(8) ? 900 : 40)),
+    body: batch === 0xc0 ? randomElements(random) : random.bytes(random.below(random.once(8) ? 1_500 : 40)),
     properties: randomProperties(random),
     ...(random.once(5) ? { bodyCRC: random.bits() } : {}),
     // Bytes that a walk too far would take for separators.

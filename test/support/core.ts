@@ -5,9 +5,9 @@ import * as abi from "../../core-as/abi.ts";
 /** The built core. */
 export const coreModule = new WebAssembly.Module(coreBytes);
 
-/** The built core behind its class. */
-export function openCore(coreMemory = 16): Core {
-  return new Core(coreModule, coreMemory);
+/** The built core behind its class, with a runtime's own checksum or without. */
+export function openCore(coreMemory = 16, crc32?: (bytes: Uint8Array) => number): Core {
+  return new Core(coreModule, coreMemory, crc32);
 }
 
 /** One command as it goes into an entry; what is left out is 0. */

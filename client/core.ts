@@ -218,11 +218,17 @@ export class Frame {
     return this.source.slice(this.bodyPtr, this.bodyPtr + this.bodyLength);
   }
 
-  /** Copies the first 32 bytes of the text as eight words, cheaply; false when the text has another length or is not in the arena. */
-  copyText32(into: Int32Array, at: number): boolean {
-    const view = this.#view, from = this.textPtr;
-    if (view === undefined || this.textLength !== 32) return false;
-    for (let word = 0; word < 8; word++) into[at + word] = view.getInt32(from + word * 4, true);
+  /** Four characters of the text, when FIELD_TEXT is set. */
+  textWord(word: number): number {
+    return this.#view!.getInt32(this.textPtr + word * 4, true);
+  }
+
+  /** Whether the text begins with these words of eight characters, when FIELD_TEXT is set: cheaper than to make a text. */
+  textBegins(words: Float64Array): boolean {
+    const view = this.#view!, from = this.textPtr;
+    for (let word = 0; word < words.length; word++) {
+      if (view.getFloat64(from + word * 8, true) !== words[word]) return false;
+    }
     return true;
   }
 

@@ -6,7 +6,7 @@ import { DefaultProducer } from "../../client/producer/producer.ts";
 import type { ProducerKind } from "../../client/producer/send_kinds.ts";
 import { type SendContext, Sending } from "../../client/producer/sending.ts";
 import { createProducerOn } from "../../client/shared_client.ts";
-import { Calls } from "../../client/remoting/calls.ts";
+import { Calls, CALLS_MAX } from "../../client/remoting/calls.ts";
 import type { Call } from "../../client/remoting/remoting.ts";
 import { SendKinds } from "../../client/producer/send_kinds.ts";
 import { frameOf, sendAnswerBinary } from "../inputs/responses.ts";
@@ -26,26 +26,25 @@ export class AwaitedSends {
   readonly #core = new Core(coreModule, 16);
   readonly #connection = this.#core.openConnection();
   /** Opaques of the calls in flight. */
-  #opaques: number[] = [];
+  readonly #opaques = new Int32Array(CALLS_MAX);
+  #begun = 0;
   #now = cannedHost.clock.monotonic();
 
   private constructor(producer: DefaultProducer<Uint8Array>) {
     this.#producer = producer;
-    const { instance, options, targets, offsetIds } = producer;
+    const { instance, options, targets } = producer;
     const { core, host, routes, uniqueIds } = instance;
     const remoting = {
       now: 0,
       isConnected: () => true,
       begin: (_: string, call: Call, timeout: number) => {
-        this.#opaques.push(this.#calls.opaque(this.#calls.take(call, timeout, this.#now)));
+        this.#opaques[this.#begun++] = this.#calls.opaque(this.#calls.take(call, timeout, this.#now));
       },
     };
     this.#context = {
       instance: { core, host, routes, uniqueIds, remoting },
       options,
       targets,
-      offsetIds,
-      nextQueue: (queues, avoidBroker) => producer.nextQueue(queues, avoidBroker),
       left: () => undefined,
     };
   }
@@ -67,7 +66,7 @@ export class AwaitedSends {
   send(args: string[], body: Uint8Array): Promise<SendResult> {
     const sending = new Sending(this.#context, topic, this.#kind, args, body);
     const promise = sending.begin(this.#now + TIMEOUT, undefined, undefined);
-    sending.try(this.#context.targets.of(topic), this.#now);
+    sending.try(this.#context.targets.of(topic), TIMEOUT);
     return promise;
   }
 
@@ -75,14 +74,14 @@ export class AwaitedSends {
   settle(): void {
     this.#core.room(this.#connection).set(ANSWER);
     this.#core.feed(this.#connection, ANSWER.length, this.#settleAll);
-    this.#opaques.length = 0;
+    this.#begun = 0;
     this.#now = cannedHost.clock.monotonic();
   }
 
   readonly #settleAll = (frame: Frame): void => {
     const calls = this.#calls;
-    for (const opaque of this.#opaques) {
-      const slot = calls.slotOf(opaque), call = calls.call[slot]!;
+    for (let at = 0; at < this.#begun; at++) {
+      const slot = calls.slotOf(this.#opaques[at]!), call = calls.call[slot]!;
       calls.release(slot);
       call.settle(frame);
     }

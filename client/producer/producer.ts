@@ -9,9 +9,8 @@ import * as sysFlags from "../protocol/sys_flag.ts";
 import { QueryingClient, refuse } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { toSending } from "./to_sending.ts";
-import { OffsetIds } from "./send_result.ts";
 import { SendKinds } from "./send_kinds.ts";
-import { type QueueTarget, SendTargets, type TopicTargets } from "./send_targets.ts";
+import { SendTargets, type TopicTargets } from "./send_targets.ts";
 import type { SendContext, Sending } from "./sending.ts";
 
 export interface SendOptions extends CallOptions {
@@ -39,17 +38,12 @@ type Prepared = Sending | Promise<Sending>;
 /** The part of a shutdown's time that sends under way may take; the rest is the farewell's. */
 const DRAIN_SHARE = 0.9;
 
-const INDEX_MASK = 0x7fffffff;
-
 export class DefaultProducer<T> extends QueryingClient implements Producer<T>, SendContext {
   readonly options: ResolvedProducerOptions<unknown>;
   readonly targets: SendTargets;
-  readonly offsetIds = new OffsetIds();
   readonly producerGroup: string;
   readonly #codec: ResolvedProducerOptions<T>["codec"];
   readonly #kinds = new SendKinds();
-  /** Starts anywhere, so that many producers do not begin at the same queue. */
-  #index = Math.floor(Math.random() * INDEX_MASK);
   /** The last that wait for the client to start or for a route. */
   #waiting: { readonly topic: string; readonly deadline: number; readonly ready: Promise<void> } | undefined;
   /** Sends that have not ended. */
@@ -94,7 +88,7 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     const { now } = this.instance.remoting;
     this.#inFlight++;
     const promise = sending.begin(now + timeout, signal, queue);
-    if (compressed === sending && state === "running" && targets.isReady) sending.try(targets, now);
+    if (compressed === sending && state === "running" && targets.isReady) sending.try(targets, timeout);
     else void this.#sendLater(sending, compressed, now + timeout, signal);
     return promise;
   }
@@ -114,7 +108,7 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
     } catch (error) {
       return sending.end(error);
     }
-    sending.try(this.targets.of(topic), this.instance.remoting.now);
+    sending.try(this.targets.of(topic), deadline - this.instance.remoting.now);
   }
 
   /** Sends of one turn wait as one: a program begins with a thousand of them, and each wait has timers and promises. */
@@ -162,24 +156,9 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
   #smaller(message: Sending, deflated: Uint8Array, type: "ZLIB" | "LZ4" | "ZSTD"): Sending {
     if (deflated.length >= message.body.length) return message;
     message.body = deflated;
-    message.sysFlag = sysFlags.COMPRESSED | sysFlags.COMPRESSION_FLAGS[type];
-    message.args.unshift(String(message.sysFlag));
+    message.args.unshift(String(sysFlags.COMPRESSED | sysFlags.COMPRESSION_FLAGS[type]));
     message.kind = this.#kinds.flagged(message.kind);
     return message;
-  }
-
-  nextQueue(queues: readonly QueueTarget[], avoidBroker: string | undefined): QueueTarget {
-    const { length } = queues;
-    let index = this.#index = (this.#index + 1) & INDEX_MASK;
-    const next = queues[index % length]!;
-    if (next.broker.brokerName !== avoidBroker) return next;
-    for (let i = 1; i < length; i++) {
-      index = this.#index = (this.#index + 1) & INDEX_MASK;
-      const queue = queues[index % length]!;
-      if (queue.broker.brokerName !== avoidBroker) return queue;
-    }
-    this.#index = (this.#index + 1) & INDEX_MASK;
-    return queues[this.#index % length]!;
   }
 
   async fetchPublishMessageQueues(

@@ -3,7 +3,7 @@ import type { MessageQueue, SendResult, SendStatus } from "../message.ts";
 import { ResponseCode } from "../protocol/codes.ts";
 import type { UniqueIds } from "../protocol/ids.ts";
 import { readOffsetMsgId } from "../protocol/send.ts";
-import { decodeAscii } from "../protocol/text.ts";
+import { encodeText } from "../protocol/text.ts";
 
 /** What a broker's answer to a send means; undefined when it is a failure. */
 export function sendStatusOf(code: number): SendStatus | undefined {
@@ -21,68 +21,111 @@ export function sendStatusOf(code: number): SendStatus | undefined {
   }
 }
 
-/** Offset ids of so many results share one array: a result that is kept keeps no more than that. */
-const IDS_TOGETHER = 64;
-const WORDS = 8;
+/** Digits of an offset id, unless the broker has an IPv6 address. */
+const DIGITS = 32;
+/** Those of the address, the port and the offset's high half. */
+const COMMON_DIGITS = 24;
+const COMMON = /^[0-9A-F]{24}/;
 
-/** Offset ids of 32 digits, as bytes, until somebody asks for their texts. */
-export class OffsetIds {
-  #words = new Int32Array(0);
-  #next = 0;
+/** What the ids of several results have in common. */
+export interface CommonIds {
+  readonly uniqueIds: UniqueIds;
+  readonly offsetId: string;
+  /** Whether that is all of it; otherwise it lacks the last eight digits. */
+  readonly isWhole: boolean;
+}
 
-  /** The place of a lent frame's id, for `StoredMessage`; the text itself when it has another length. */
-  keep(frame: Frame): string | Int32Array {
-    if (this.#next === this.#words.length) {
-      this.#words = new Int32Array(IDS_TOGETHER * WORDS);
-      this.#next = 0;
-    }
-    if (!frame.copyText32(this.#words, this.#next)) return readOffsetMsgId(frame);
-    this.#next += WORDS;
-    return this.#words;
+/**
+ * The ids in the answers of one broker. They have all but eight digits in common, until 4 GiB more have been stored: a result
+ * keeps those eight as two words, and no text.
+ */
+export class StoredIds {
+  readonly #uniqueIds: UniqueIds;
+  /** The common digits as numbers: for digits they are equal exactly when the bytes are. At first they equal nothing. */
+  readonly #words = new Float64Array(COMMON_DIGITS / 8).fill(NaN);
+  #common: CommonIds;
+
+  constructor(uniqueIds: UniqueIds) {
+    this.#uniqueIds = uniqueIds;
+    this.#common = this.whole("");
   }
 
-  /** Where the id that was kept last begins. */
-  get at(): number {
-    return this.#next - WORDS;
+  /** Of an answer that the core has read. */
+  result(status: SendStatus, queue: MessageQueue, frame: Frame, uniqueId: number): StoredMessage {
+    if (frame.textLength !== DIGITS) {
+      return storedMessage(status, queue, frame.a, uniqueId, this.whole(readOffsetMsgId(frame)));
+    }
+    const ids = frame.textBegins(this.#words) ? this.#common : this.#learn(frame);
+    const digits = frame.textWord(COMMON_DIGITS / 4), last = frame.textWord(COMMON_DIGITS / 4 + 1);
+    return storedMessage(status, queue, frame.a, uniqueId, ids, digits, last);
+  }
+
+  /** For an id that is kept as it is. */
+  whole(offsetId: string): CommonIds {
+    return { uniqueIds: this.#uniqueIds, offsetId, isWhole: true };
+  }
+
+  #learn(frame: Frame): CommonIds {
+    const text = readOffsetMsgId(frame), offsetId = text.slice(0, COMMON_DIGITS);
+    const common: CommonIds = { uniqueIds: this.#uniqueIds, offsetId, isWhole: false };
+    if (COMMON.test(text)) {
+      new Uint8Array(this.#words.buffer).set(encodeText(offsetId));
+      this.#common = common;
+    }
+    return common;
   }
 }
 
-/** The ids are texts when they are first read: most programs never look at them. */
-export class StoredMessage implements SendResult {
-  readonly sendStatus: SendStatus;
+/** `digits` and `lastDigits` are what `ids` lacks, four in each. */
+export const storedMessage = (
+  status: SendStatus,
+  queue: MessageQueue,
+  queueOffset: number | bigint,
+  uniqueId: number,
+  ids: CommonIds,
+  digits = 0,
+  lastDigits = 0,
+): StoredMessage =>
+  status === "SEND_OK"
+    ? new StoredMessage(queue, queueOffset, uniqueId, ids, digits, lastDigits)
+    : new UnsafeMessage(status, queue, queueOffset, uniqueId, ids, digits, lastDigits);
+
+/** Small, because there is one for each message: its ids are texts when they are read, which most programs never do. */
+class StoredMessage implements SendResult {
   readonly queue: MessageQueue;
-  readonly #offsetId: string | Int32Array;
-  readonly #offsetIdAt: number;
-  readonly #uniqueIds: UniqueIds;
-  readonly #uniqueId: number;
   readonly #queueOffset: number | bigint;
+  readonly #uniqueId: number;
+  readonly #ids: CommonIds;
+  readonly #digits: number;
+  readonly #lastDigits: number;
 
   constructor(
-    sendStatus: SendStatus,
     queue: MessageQueue,
     queueOffset: number | bigint,
-    offsetId: string | Int32Array,
-    offsetIdAt: number,
-    uniqueIds: UniqueIds,
     uniqueId: number,
+    ids: CommonIds,
+    digits: number,
+    lastDigits: number,
   ) {
-    this.sendStatus = sendStatus;
     this.queue = queue;
-    this.#offsetId = offsetId;
-    this.#offsetIdAt = offsetIdAt;
     this.#queueOffset = queueOffset;
-    this.#uniqueIds = uniqueIds;
     this.#uniqueId = uniqueId;
+    this.#ids = ids;
+    this.#digits = digits;
+    this.#lastDigits = lastDigits;
+  }
+
+  get sendStatus(): SendStatus {
+    return "SEND_OK";
   }
 
   get msgId(): string {
-    return this.#uniqueIds.text(this.#uniqueId);
+    return this.#ids.uniqueIds.text(this.#uniqueId);
   }
 
   get offsetMsgId(): string {
-    const id = this.#offsetId;
-    if (typeof id === "string") return id;
-    return decodeAscii(new Uint8Array(id.buffer, this.#offsetIdAt * 4, WORDS * 4), 0, WORDS * 4);
+    const { offsetId, isWhole } = this.#ids;
+    return isWhole ? offsetId : offsetId + wordText(this.#digits) + wordText(this.#lastDigits);
   }
 
   get queueOffset(): bigint {
@@ -90,23 +133,40 @@ export class StoredMessage implements SendResult {
   }
 
   toJSON(): Record<string, unknown> {
-    return { ...this.#all(), queueOffset: String(this.#queueOffset) };
+    return { ...allOf(this), queueOffset: String(this.#queueOffset) };
   }
 
   /** What a console shows. */
   [Symbol.for("nodejs.util.inspect.custom")](): Record<string, unknown> {
-    return this.#all();
+    return allOf(this);
   }
 
   [Symbol.for("Deno.customInspect")](
     inspect: (value: unknown, options: unknown) => string,
     options: unknown,
   ): string {
-    return inspect(this.#all(), options);
-  }
-
-  #all(): Record<string, unknown> {
-    const { sendStatus, msgId, offsetMsgId, queue, queueOffset } = this;
-    return { sendStatus, msgId, offsetMsgId, queue, queueOffset };
+    return inspect(allOf(this), options);
   }
 }
+
+/** Stored, but perhaps not for good. */
+class UnsafeMessage extends StoredMessage {
+  readonly #status: SendStatus;
+
+  constructor(status: SendStatus, ...stored: ConstructorParameters<typeof StoredMessage>) {
+    super(...stored);
+    this.#status = status;
+  }
+
+  override get sendStatus(): SendStatus {
+    return this.#status;
+  }
+}
+
+function allOf({ sendStatus, msgId, offsetMsgId, queue, queueOffset }: SendResult): Record<string, unknown> {
+  return { sendStatus, msgId, offsetMsgId, queue, queueOffset };
+}
+
+/** Four characters, the first one in the lowest byte. */
+const wordText = (word: number): string =>
+  String.fromCharCode(word & 0xff, word >>> 8 & 0xff, word >>> 16 & 0xff, word >>> 24);

@@ -7,11 +7,13 @@ import { sendProgram, type SendTarget } from "../protocol/send.ts";
 import type { Routes } from "../route/routes.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import type { ProducerKind } from "./send_kinds.ts";
+import { StoredIds } from "./send_result.ts";
 
 /** Programs that one producer has; further sends go the cold way. */
 const PROGRAMS_MAX = 1_024;
 /** For each MiB of the arena. A program takes 4 KiB, so a sixteenth of it is theirs: segments must find room. */
 const PROGRAMS_PER_MIB = 16;
+const ANYWHERE = 2 ** 30;
 
 /** A queue to send to, and its broker. */
 export interface QueueTarget {
@@ -32,12 +34,20 @@ export class BrokerTarget implements SendTarget {
   queues: MessageQueue[] = [];
   /** By the index of the kind of message; 0: none yet. */
   readonly programs: number[] = [];
+  readonly storedIds: StoredIds;
 
   constructor(topic: string, brokerName: string, options: SendTargetsOptions) {
     this.topic = topic;
     this.brokerName = brokerName;
     this.producerGroup = options.producerGroup;
     this.defaultTopicQueueNums = options.defaultTopicQueueNums;
+    this.storedIds = new StoredIds(options.uniqueIds);
+  }
+
+  /** The compiled header of a kind of message; 0: there is none, and the message goes out field by field. */
+  programOf({ index }: ProducerKind): number {
+    const { programs } = this;
+    return index >= 0 && index < programs.length ? programs[index]! : 0;
   }
 }
 
@@ -47,15 +57,44 @@ export class TopicTargets {
   route: TopicRoute | undefined;
   /** Whether its queues are there, and not only those that it would be created with. */
   isReady = false;
+  /** Never empty once it is ready. */
   queues: readonly QueueTarget[] = [];
   /** Whether its queues are at more than one broker. */
   hasBrokers = false;
   /** `Routes.version` that the fields above belong to. */
   version = -1;
   readonly brokers = new Map<string, BrokerTarget>();
+  /** Begins anywhere, so that many producers do not begin at the same queue. */
+  #next = Math.floor(Math.random() * ANYWHERE);
 
   constructor(topic: string) {
     this.topic = topic;
+  }
+
+  /** The queues of a new route. */
+  take(queues: readonly QueueTarget[]): void {
+    this.queues = queues;
+    this.#next %= Math.max(1, queues.length);
+  }
+
+  /** The next queue in turn, not of the broker to be avoided if there is another. */
+  nextQueue(avoid?: BrokerTarget): QueueTarget {
+    const next = this.#inTurn();
+    return next.broker === avoid ? this.#elsewhere(avoid) : next;
+  }
+
+  #elsewhere(avoid: BrokerTarget): QueueTarget {
+    for (let more = this.queues.length - 1; more > 0; more--) {
+      const next = this.#inTurn();
+      if (next.broker !== avoid) return next;
+    }
+    return this.#inTurn();
+  }
+
+  #inTurn(): QueueTarget {
+    const queues = this.queues, at = this.#next;
+    this.#next = at + 1 < queues.length ? at + 1 : 0;
+    return queues[at]!;
   }
 }
 
@@ -111,10 +150,9 @@ export class SendTargets {
     return broker;
   }
 
-  /** The compiled header, 0 when there is no room for another one. */
-  program(broker: BrokerTarget, kind: ProducerKind): number {
-    if (kind.index < 0) return 0;
-    return broker.programs[kind.index] || this.#compile(broker, kind);
+  /** Compiles the header of a kind of message, unless that was done or there is no room for another one. */
+  compile(broker: BrokerTarget, kind: ProducerKind): void {
+    if (broker.programOf(kind) === 0 && kind.index >= 0) this.#compile(broker, kind);
   }
 
   /** Frees all programs. */
@@ -129,18 +167,16 @@ export class SendTargets {
     this.#programs = 0;
   }
 
-  #compile(broker: BrokerTarget, kind: ProducerKind): number {
-    if (this.#programs >= this.#most) return 0;
+  #compile(broker: BrokerTarget, kind: ProducerKind): void {
+    if (this.#programs >= this.#most) return;
     const { core, serializeType, uniqueIds } = this.#options;
     try {
       const program = core.program(sendProgram(broker, kind, uniqueIds.prefix, serializeType), serializeType);
       while (broker.programs.length < kind.index) broker.programs.push(0);
       broker.programs[kind.index] = program;
       this.#programs++;
-      return program;
     } catch (error) {
-      if (error instanceof OverloadError) return 0;
-      throw error;
+      if (!(error instanceof OverloadError)) throw error;
     }
   }
 
@@ -149,7 +185,7 @@ export class SendTargets {
     const route = routes.known(topic);
     for (const broker of targets.brokers.values()) broker.addr = routes.brokerAddr(topic, broker.brokerName);
     if (route && route !== targets.route) {
-      targets.queues = route.publishQueues.map((queue) => ({ queue, broker: this.broker(targets, queue.brokerName) }));
+      targets.take(route.publishQueues.map((queue) => ({ queue, broker: this.broker(targets, queue.brokerName) })));
       targets.hasBrokers = new Set(route.publishQueues.map(({ brokerName }) => brokerName)).size > 1;
       for (const broker of targets.brokers.values()) {
         broker.queues = route.publishQueues.filter(({ brokerName }) => brokerName === broker.brokerName);

@@ -70,9 +70,9 @@ export function toSending<T>(
   }
   if (delayTimeLevel !== undefined) args.push(delayText(topic, delayTimeLevel));
   if (properties !== undefined) pushOwn(topic, properties, args);
-  const sending = new Sending(context, topic, kind, args, body);
-  sending.isLong = lengthOf(topic, kind, args) > LONG;
-  return sending;
+  // Without an index there is no program.
+  if (lengthOf(topic, kind, args) > LONG) kind = kind.at(-1);
+  return new Sending(context, topic, kind, args, body);
 }
 
 /** A consumed message as a new one: without what brokers and clients had written into its properties. */

@@ -22,17 +22,12 @@ export interface CallsOptions {
   readonly watch: (now: number) => void;
 }
 
-/** Calls of one timeout value expire in the order they were made. */
-interface Queue {
-  readonly timeout: number;
-  head: number;
-  tail: number;
-}
-
 /**
  * The calls in flight, in columns: opaque = generation << 16 | slot, 31 bits. An answer finds its slot without a search,
- * and one that comes too late finds another generation. The slot that has been free for longest is used next. One timer
- * serves all calls.
+ * and one that comes too late finds another generation. The slot that has been free for longest is used next.
+ *
+ * One timer serves all calls. Most of them are answered long before their time is over, so there is no list in the order of
+ * deadlines to be kept for each call: the timer looks at all slots, some microseconds every few seconds.
  */
 export class Calls<Owner> {
   /** Undefined in a free slot. */
@@ -43,19 +38,13 @@ export class Calls<Owner> {
   readonly waiting: (Waiting | undefined)[] = [];
   /** Ends its listener on a signal. */
   readonly unlisten: ((() => void) | undefined)[] = [];
-  /** How often the request was sent again after GO_AWAY. */
-  readonly resent: number[] = [];
   inFlight = 0;
 
   readonly #options: CallsOptions;
   #capacity = 0;
   #generation = new Uint16Array(0);
   #deadline = new Float64Array(0);
-  #next = new Int32Array(0);
-  #previous = new Int32Array(0);
-  readonly #queueOf: Queue[] = [];
-  readonly #queues = new Map<number, Queue>();
-  #lastQueue: Queue | undefined;
+  #timeout = new Float64Array(0);
   /** A ring of free slots. */
   #free = new Uint16Array(0);
   #freeFirst = 0;
@@ -80,10 +69,9 @@ export class Calls<Owner> {
     this.#freeCount--;
     this.inFlight++;
     this.call[slot] = call;
-    this.resent[slot] = 0;
     const deadline = now + timeout;
     this.#deadline[slot] = deadline;
-    this.#enqueue(slot, timeout);
+    this.#timeout[slot] = timeout;
     if (deadline < this.#armedFor) this.#arm(Math.min(deadline, now + WATCH_EVERY), now);
     return slot;
   }
@@ -112,18 +100,17 @@ export class Calls<Owner> {
 
   /** How long the call was to wait, in ms. */
   timeout(slot: number): number {
-    return this.#queueOf[slot]!.timeout;
+    return this.#timeout[slot]!;
   }
 
   /** When the call was made. */
   started(slot: number): number {
-    return this.#deadline[slot]! - this.#queueOf[slot]!.timeout;
+    return this.#deadline[slot]! - this.#timeout[slot]!;
   }
 
   /** The call is over: nothing finds its slot any more. */
   release(slot: number): void {
     const unlisten = this.unlisten[slot];
-    this.#dequeue(slot);
     this.renew(slot);
     this.call[slot] = undefined;
     this.owner[slot] = undefined;
@@ -158,39 +145,13 @@ export class Calls<Owner> {
       this.owner.push(undefined);
       this.waiting.push(undefined);
       this.unlisten.push(undefined);
-      this.resent.push(0);
     }
     this.#free = free;
     this.#freeFirst = 0;
     this.#generation = grown(this.#generation, new Uint16Array(capacity));
     this.#deadline = grown(this.#deadline, new Float64Array(capacity));
-    this.#next = grown(this.#next, new Int32Array(capacity));
-    this.#previous = grown(this.#previous, new Int32Array(capacity));
+    this.#timeout = grown(this.#timeout, new Float64Array(capacity));
     this.#capacity = capacity;
-  }
-
-  #enqueue(slot: number, timeout: number): void {
-    let queue = this.#lastQueue;
-    if (queue === undefined || queue.timeout !== timeout) {
-      queue = this.#queues.get(timeout);
-      if (queue === undefined) this.#queues.set(timeout, queue = { timeout, head: NONE, tail: NONE });
-      this.#lastQueue = queue;
-    }
-    this.#queueOf[slot] = queue;
-    this.#next[slot] = NONE;
-    this.#previous[slot] = queue.tail;
-    if (queue.tail === NONE) queue.head = slot;
-    else this.#next[queue.tail] = slot;
-    queue.tail = slot;
-  }
-
-  #dequeue(slot: number): void {
-    const queue = this.#queueOf[slot]!;
-    const next = this.#next[slot]!, previous = this.#previous[slot]!;
-    if (previous === NONE) queue.head = next;
-    else this.#next[previous] = next;
-    if (next === NONE) queue.tail = previous;
-    else this.#previous[next] = previous;
   }
 
   #arm(due: number, now: number): void {
@@ -209,26 +170,27 @@ export class Calls<Owner> {
   #expire(now: number): void {
     this.#timer = undefined;
     this.#armedFor = Infinity;
-    const tick = ++this.#tick;
-    for (const queue of this.#queues.values()) {
-      while (queue.head !== NONE && this.#deadline[queue.head]! <= now) this.#options.expired(queue.head, tick);
+    const tick = ++this.#tick, due: number[] = [];
+    this.each(undefined, (slot) => this.#deadline[slot]! <= now && due.push(slot));
+    due.sort((a, b) => this.#deadline[a]! - this.#deadline[b]!);
+    for (const slot of due) {
+      // The end of one call may be that of others.
+      if (this.call[slot] && this.#deadline[slot]! <= now) this.#options.expired(slot, tick);
     }
     this.#options.watch(now);
     this.#rearm(now);
   }
 
-  /** Arms the timer for the earliest deadline; queues that are empty are forgotten on the way. */
+  /** Arms the timer for the earliest deadline. */
   #rearm(now: number): void {
+    if (this.inFlight === 0) return;
     let earliest = now + WATCH_EVERY;
-    for (const [timeout, queue] of this.#queues) {
-      if (queue.head !== NONE) earliest = Math.min(earliest, this.#deadline[queue.head]!);
-      else if (queue !== this.#lastQueue) this.#queues.delete(timeout);
-    }
-    if (this.inFlight > 0 && earliest < this.#armedFor) this.#arm(earliest, now);
+    this.each(undefined, (slot) => earliest = Math.min(earliest, this.#deadline[slot]!));
+    if (earliest < this.#armedFor) this.#arm(earliest, now);
   }
 }
 
-function grown<T extends Uint16Array | Float64Array | Int32Array>(from: T, into: T): T {
+function grown<T extends Uint16Array | Float64Array>(from: T, into: T): T {
   into.set(from);
   return into;
 }

@@ -79,6 +79,8 @@ export class Remoting {
   #lastChannel: Channel | undefined;
   /** Every connection that has not been released, and what is known of its health. */
   readonly #connections = new Map<Connection, Pulse>();
+  /** Slots of requests that were sent again after GO_AWAY. */
+  readonly #resent = new Set<number>();
   /** Connections that end with their last answer. */
   readonly #retiring = new Set<Connection>();
   #closed: RocketMQError | undefined;
@@ -310,6 +312,7 @@ export class Remoting {
   #release(slot: number): void {
     const connection = this.#calls.owner[slot], waiting = this.#calls.waiting[slot];
     this.#calls.release(slot);
+    if (this.#resent.size > 0) this.#resent.delete(slot);
     if (!connection) return;
     if (waiting) connection.withdraw(waiting);
     this.#leave(connection);
@@ -398,9 +401,9 @@ export class Remoting {
    */
   #goneAway(channel: Channel, connection: Connection, slot: number): boolean {
     const calls = this.#calls;
-    const again = calls.resent[slot] === 0;
+    const again = !this.#resent.has(slot);
     if (again) {
-      calls.resent[slot] = 1;
+      this.#resent.add(slot);
       calls.renew(slot);
       calls.owner[slot] = undefined;
       connection.inFlight--;

@@ -263,6 +263,18 @@ describe("what goes over the wire", () => {
   );
 
   test(
+    "a compressed body says so too when its properties are too long for a header program",
+    withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
+      const note = "x".repeat(10_000);
+      await sim.run(producer().send({ topic: TOPIC, body: new Uint8Array(5_000), keys: "k", properties: { note } }));
+      const { request } = sends[0]!, sent = decodeSendRequest(request.extFields, request.code);
+      expect(sent.sysFlag).toBe(0x301);
+      expect(decodeProperties(sent.properties)).toMatchObject({ KEYS: "k", note });
+      expect(inflateSync(request.body).length).toBe(5_000);
+    }),
+  );
+
+  test(
     "bodies are compressed with LZ4 where that is asked for, and one that grew is sent plain",
     withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
       const sender = producer({ compression: { type: "LZ4", over: 100 } });

@@ -139,3 +139,35 @@ test("connection-21: after a pause of the event loop the sockets are read before
   expect(expired).toEqual([silent]);
   calls.close();
 });
+
+test("calls: those that are due together expire in the order of their deadlines, whatever their slots", () => {
+  const timers: (() => void)[] = [];
+  let now = 0;
+  const expired: number[] = [];
+  const calls: Calls<string> = new Calls<string>({
+    clock: {
+      now: () => now,
+      monotonic: () => now,
+      setTimer(_delay, task) {
+        timers.push(task);
+        return { cancel: nothing };
+      },
+    },
+    watch: nothing,
+    expired(slot) {
+      expired.push(slot);
+      calls.release(slot);
+      // The end of the first is that of the second too.
+      if (expired.length === 1) calls.release(second);
+    },
+  });
+  const fourth = calls.take(call, 400, now), second = calls.take(call, 200, now);
+  const first = calls.take(call, 100, now), third = calls.take(call, 300, now), later = calls.take(call, 9_000, now);
+  now = 4_000;
+  timers.at(-1)!();
+  timers.at(-1)!();
+  expect(expired).toEqual([first, third, fourth]);
+  expect(calls.slotOf(calls.opaque(later))).toBe(later);
+  expect(calls.inFlight).toBe(1);
+  calls.close();
+});

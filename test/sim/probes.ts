@@ -91,10 +91,10 @@ function probeClients(seen: Seen): (() => void)[] {
         },
     ),
     patch(Sending.prototype, "try", (original) =>
-      function (this: Sending, targets, now) {
+      function (this: Sending, targets, timeLeft) {
         if (tried.has(this)) seen.retries++;
         tried.add(this);
-        original.call(this, targets, now);
+        original.call(this, targets, timeLeft);
       }),
   ];
 }

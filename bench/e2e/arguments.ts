@@ -23,7 +23,7 @@ export const USAGE = `npm run bench -- e2e [options]      our client and its pee
 npm run bench -- canned [options]   clients in JavaScript, at a server that answers with prepared frames
 
   --runtime NAME    node (default), deno, bun: on which ours runs; may be given several times
-  --only NAME       cases whose name contains NAME; may be given several times
+  --only NAME       cases whose name contains NAME, such as w64; may be given several times; a wrong NAME lists all
   --client NAME     ours, "raw socket", Java, Go, ali-ons; may be given several times (default: all); for e2e alone
   --runs N          runs of each client in each case, in turns (default 3)
   --json            lines of JSON instead of a table

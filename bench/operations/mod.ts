@@ -9,7 +9,7 @@ import { recordWalking } from "./record_walk.ts";
 import { sendPromise } from "./send_promise.ts";
 import { start } from "./start.ts";
 
-/** In the order of the guide's table. Each is measured in a process of its own. */
+/** In the order of the tables. Each is measured in a process of its own. */
 export const operations: readonly Operation[] = [
   encodeSend,
   decodeResponse,

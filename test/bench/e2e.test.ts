@@ -45,7 +45,7 @@ const run = (
   measurement: measured(client, cpuPerMillion, more),
 });
 
-/** A case whose bars are those of the guide: 2.5 × raw socket, 0.35 × Java. */
+/** A case with two bars: 2.5 × raw socket, 0.35 × Java. */
 const push = chosenCases(["push-128"], cases);
 
 describe("arguments", () => {

@@ -60,6 +60,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
   readonly #starting: SharedAttempt<void>;
   #closing: Promise<void> | undefined;
   readonly #unlistenBroken: () => void;
+  readonly #unlisten: () => void;
   /** What ended the client, if it was not its user. */
   protected failure: CoreError | undefined;
 
@@ -71,6 +72,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
       events,
       (event, error) => instance.listenerFailed(`A listener of "${event}"`, error),
     );
+    this.#unlisten = instance.listen(this);
     this.#unlistenBroken = instance.whenBroken((failure) => {
       this.failure = failure;
       void this.shutdown({ timeout: 0 });
@@ -172,6 +174,7 @@ export abstract class BaseClient<Events extends ClientEvents = ClientEvents> imp
     const timeLeft = (): number => Math.max(0, deadline - clock.monotonic());
     if (mustStop) await this.within(timeLeft(), this.stopped(timeLeft));
     this.instance.leave(this);
+    this.#unlisten();
     // Sockets end within a turn, unless something is very wrong with one: the timeout wins over that too.
     if (this.#ownsInstance) await this.within(Math.max(timeLeft(), CLOSE_TIME), this.instance.close());
     this.#unlistenBroken();

@@ -8,7 +8,7 @@ import type { Host } from "./host.ts";
 import type { Message, MessageExt, MessageQueue } from "./message.ts";
 import { checkNames } from "./option_names.ts";
 import { type BatchElement, encodeBatch } from "./protocol/batch.ts";
-import { decodeCommand, encodeCommand, type RemotingCommand } from "./protocol/command.ts";
+import { type Command, decodeCommand, encodeCommand, type RemotingCommand } from "./protocol/command.ts";
 import { FrameStream } from "./protocol/frame_stream.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import { encodeProperties } from "./protocol/properties.ts";
@@ -23,8 +23,11 @@ import { inflateBody, PulledMessage, type Reading, readingWith } from "./pulled_
 
 /** The wire format without a client: no sockets, no timers. */
 export interface RemotingCodec {
-  /** One whole frame. A code above 32767 always gets a JSON header. */
-  encode(command: RemotingCommand): Uint8Array;
+  /**
+   * One whole frame. `language` and `version` are this client's unless given, the header is JSON, and there need be no fields
+   * and no body. A code above 32767 always gets a JSON header.
+   */
+  encode(command: Command): Uint8Array;
   /** One whole frame. Throws `FrameError` on anything that breaks the protocol. */
   decode(frame: Uint8Array): RemotingCommand;
   /** A decoder for a byte stream: chunks of any size go in, whole commands come out. `maxFrameBytes` is 16 MiB unless given. */
@@ -107,7 +110,7 @@ class CoreCodec implements RemotingCodec {
     this.#reading = readingWith({ host, core }, plainBytes);
   }
 
-  encode(command: RemotingCommand): Uint8Array {
+  encode(command: Command): Uint8Array {
     checkObject("A command", command);
     const { body } = command;
     if (body !== undefined) checkBytes("The body of a command", body);

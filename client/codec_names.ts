@@ -11,4 +11,4 @@ export {
   UnsupportedError,
 } from "./errors.ts";
 export type { Message, MessageExt, MessageQueue } from "./message.ts";
-export type { RemotingCommand } from "./protocol/command.ts";
+export type { Command, RemotingCommand } from "./protocol/command.ts";

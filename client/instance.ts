@@ -28,8 +28,13 @@ import { SharedAttempt } from "./shared_attempt.ts";
 import { callUser, reasonOf } from "./show.ts";
 import { Signals } from "./signals.ts";
 
+/** Hears what happens to an instance, whether it has started or not. */
+export interface Listener {
+  emit<Name extends keyof ClientEvents & string>(event: Name, detail: ClientEvents[Name]): void;
+}
+
 /** A producer or a consumer, as its instance sees it. */
-export interface Member {
+export interface Member extends Listener {
   readonly producerGroup?: string;
   /** What the heartbeat says of a consumer; undefined before it has started. */
   consumerData?(): ConsumerData | undefined;
@@ -40,8 +45,6 @@ export interface Member {
   membersChanged?(consumerGroup: string): void;
   /** A broker can be reached again, or for the first time. */
   brokerConnected?(addr: string): void;
-  /** The instance's own end: the core broke down, or the shared client was shut down. */
-  emit<Name extends keyof ClientEvents & string>(event: Name, detail: ClientEvents[Name]): void;
 }
 
 /** Waiting for one broker to hear a heartbeat or a farewell, ms. */
@@ -58,6 +61,8 @@ export class Instance {
   readonly uniqueIds: UniqueIds;
   readonly signals = new Signals();
   readonly #members = new Set<Member>();
+  /** A shared client is one of them and no member: those start without it. */
+  readonly #listeners = new Set<Listener>();
   readonly #brokerVersions = new Map<string, number>();
   /** Heartbeats that wait for their answer. */
   readonly #heartbeats = new Set<Promise<void>>();
@@ -129,6 +134,12 @@ export class Instance {
   /** Whether a second producer here is of the same group. */
   hasAnother(member: Member): boolean {
     return [...this.#members].some((each) => each !== member && each.producerGroup === member.producerGroup);
+  }
+
+  /** Tells `listener` every event from now on. Returns what ends that. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   join(member: Member): void {
@@ -352,7 +363,7 @@ export class Instance {
   }
 
   #tell<Name extends keyof ClientEvents & string>(event: Name, detail: ClientEvents[Name]): void {
-    for (const member of this.#members) member.emit(event, detail);
+    for (const listener of this.#listeners) listener.emit(event, detail);
   }
 }
 

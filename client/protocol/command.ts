@@ -41,7 +41,7 @@ export interface RemotingCommand {
   serializeType: SerializeType;
 }
 
-/** What `encodeCommand` takes: language and version are this client's unless given. */
+/** A command to encode: language and version are this client's unless given, the header is JSON. */
 export interface Command {
   readonly code: number;
   readonly opaque: number;
@@ -51,7 +51,7 @@ export interface Command {
   readonly body?: Uint8Array | undefined;
   readonly language?: string | undefined;
   readonly version?: number | undefined;
-  readonly serializeType: SerializeType;
+  readonly serializeType?: SerializeType | undefined;
 }
 
 /** Bytes in front of a header: length word and header word. */

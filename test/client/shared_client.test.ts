@@ -122,3 +122,18 @@ test(
     expect(sorted(seen.map(({ body }) => body))).toEqual(numbers(20));
   }),
 );
+
+test(
+  "a client hears what happens to it before it has started: its members start without it",
+  inCluster(async (world) => {
+    const { sim } = world;
+    const shared = client(world), heard: string[] = [], sibling: string[] = [];
+    for (const event of ["connect", "route", "disconnect"] as const) shared.on(event, () => heard.push(event));
+    const sender = shared.createProducer({ codec: text }), other = shared.createProducer({ codec: text });
+    other.on("connect", () => sibling.push("connect"));
+    await sim.run(sendAll(sender, 3));
+    expect(heard).toEqual(["connect", "route", "connect"]);
+    expect([other.state, sibling]).toEqual(["created", ["connect", "connect"]]);
+    await sim.run(shared.shutdown());
+  }),
+);

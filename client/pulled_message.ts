@@ -286,28 +286,32 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   #readBody(): T {
-    const { codec, lendsBodies } = this.#reading;
+    const { codec, lendsBodies, readText } = this.#reading;
+    if (readText !== undefined && this.#raw === undefined) {
+      const batch = this.#batch, row = this.#row;
+      const isAscii = batch.isAscii(row), length = batch.u32(row, abi.ROW_BODY_LEN);
+      if ((isAscii || length <= SHORT_BODY) && batch.isPlain(row)) {
+        const from = batch.records + batch.u32(row, abi.ROW_BODY);
+        try {
+          return readText(batch.bytes, from, from + length, isAscii);
+        } catch (cause) {
+          throw this.#unreadable(cause);
+        }
+      }
+    }
     // Not by way of other fields: a leased message keeps those when they are read.
-    const raw = this.#isReadInPlace() ? undefined : this.#inflated();
+    const raw = this.#inflated();
     try {
-      if (raw === undefined) return this.#readInPlace();
       return lendsBodies ? codec.decode(raw, this.#queue.topic) : codec.decode(raw.slice(), this.topic);
     } catch (cause) {
-      if (isRocketMQError(cause)) throw cause;
-      const { topic } = this;
-      throw new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
+      throw this.#unreadable(cause);
     }
   }
 
-  #isReadInPlace(): boolean {
-    if (this.#raw !== undefined || this.#reading.readText === undefined) return false;
-    const batch = this.#batch, row = this.#row;
-    return batch.isPlain(row) && (batch.isAscii(row) || batch.u32(row, abi.ROW_BODY_LEN) <= SHORT_BODY);
-  }
-
-  #readInPlace(): T {
-    const batch = this.#batch, row = this.#row, from = batch.records + batch.u32(row, abi.ROW_BODY);
-    return this.#reading.readText!(batch.bytes, from, from + batch.u32(row, abi.ROW_BODY_LEN), batch.isAscii(row));
+  #unreadable(cause: unknown): Error {
+    if (isRocketMQError(cause)) return cause;
+    const { topic } = this;
+    return new CodecError(`Cannot decode the body of message ${this.msgId} of topic "${topic}"`, { cause, topic });
   }
 
   rawBody(): Uint8Array {

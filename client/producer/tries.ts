@@ -1,5 +1,4 @@
-import type { RocketMQError } from "../errors.ts";
-import { copyOf } from "../errors.ts";
+import { copyOf, type RocketMQError } from "../errors.ts";
 import type { MessageQueue, SendResult } from "../message.ts";
 
 /**

@@ -540,6 +540,25 @@ describe("failures", () => {
     },
   );
 
+  test(
+    "a message that was stored, though not as it should, is no failure when its topic has lost its writable queues",
+    async () => {
+      let bench: ProducerBench | undefined;
+      const slow: BrokerScript = {
+        onSend: (request, connection) => void bench!.sim.clock.setTimer(2_000, () => stored(request, connection, 10)),
+      };
+      await withBrokers({ a: slow }, async (given) => {
+        bench = given;
+        const sender = bench.producer({ pollNameServerInterval: 500, retryAnotherBrokerWhenNotStoreOK: true });
+        const sending = sender.send({ topic: TOPIC, body: BODY }, { timeout: 10_000 });
+        await bench.sim.run(() => bench!.sends.length === 1);
+        bench.route = { ...bench.route!, queueDatas: bench.route!.queueDatas.map((each) => ({ ...each, perm: 4 })) };
+        expect((await bench.sim.run(sending)).sendStatus).toBe("FLUSH_DISK_TIMEOUT");
+        expect(bench.sends.length).toBe(1);
+      })();
+    },
+  );
+
   test.each([[10, "FLUSH_DISK_TIMEOUT"], [12, "FLUSH_SLAVE_TIMEOUT"], [11, "SLAVE_NOT_AVAILABLE"]])(
     "answer %i is the result %s, unless another broker is wanted",
     (code, status) =>

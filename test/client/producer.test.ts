@@ -596,6 +596,37 @@ describe("failures", () => {
   );
 });
 
+describe("starting", () => {
+  test("sends of one turn wait for the start as one, those with a timeout or a topic of their own by themselves", async () => {
+    const timersOf = async (sends: number): Promise<number> => {
+      using sim = new Simulation(1);
+      sim.network.swallow("10.7.0.1:9876");
+      const host = sim.host();
+      let timers = 0;
+      const setTimer: Clock["setTimer"] = (delay, task) => (timers++, host.clock.setTimer(delay, task));
+      const clock = { now: () => host.clock.now(), monotonic: () => host.clock.monotonic(), setTimer };
+      const producer = createProducerOn<Uint8Array>({ ...host, clock }, {
+        namesrvAddr: "10.7.0.1:9876",
+        coreMemory: 2,
+      });
+      const timed = async (topic: string, timeout: number) => {
+        const error = await failure(producer.send({ topic, body: BODY }, { timeout }));
+        return [error.code, Math.round(sim.now / 10) * 10];
+      };
+      const alike = Array.from({ length: sends }, () => timed(TOPIC, 500));
+      const hasty = timed(TOPIC, 100), other = timed("Other", 500);
+      expect(await sim.run(hasty)).toEqual(["ROCKETMQ_TIMEOUT", 100]);
+      const late = ["ROCKETMQ_CONNECT", 500];
+      expect(await sim.run(Promise.all([...alike, other]))).toEqual([...alike.map(() => late), late]);
+      // A failure is not kept: later sends try anew.
+      expect(await sim.run(timed(TOPIC, 500))).toEqual(["ROCKETMQ_CONNECT", 1_000]);
+      await sim.run(producer.shutdown());
+      return timers;
+    };
+    expect(await timersOf(100)).toBe(await timersOf(1));
+  });
+});
+
 describe("aborting", () => {
   test.each(["before the call", "while starting", "while waiting"])(
     "%s rejects with the reason, untouched",
@@ -642,34 +673,6 @@ describe("aborting", () => {
     expect(await sim.run(patient)).toBeInstanceOf(ConnectError);
     expect(sim.now).toBeLessThan(2_010);
     await sim.run(producer.shutdown());
-  });
-  test("sends of one turn wait for the start as one, those with a timeout or a topic of their own by themselves", async () => {
-    const timersOf = async (sends: number): Promise<number> => {
-      using sim = new Simulation(1);
-      sim.network.swallow("10.7.0.1:9876");
-      const host = sim.host();
-      let timers = 0;
-      const setTimer: Clock["setTimer"] = (delay, task) => (timers++, host.clock.setTimer(delay, task));
-      const clock = { now: () => host.clock.now(), monotonic: () => host.clock.monotonic(), setTimer };
-      const producer = createProducerOn<Uint8Array>({ ...host, clock }, {
-        namesrvAddr: "10.7.0.1:9876",
-        coreMemory: 2,
-      });
-      const timed = async (topic: string, timeout: number) => {
-        const error = await failure(producer.send({ topic, body: BODY }, { timeout }));
-        return [error.code, Math.round(sim.now / 10) * 10];
-      };
-      const alike = Array.from({ length: sends }, () => timed(TOPIC, 500));
-      const hasty = timed(TOPIC, 100), other = timed("Other", 500);
-      expect(await sim.run(hasty)).toEqual(["ROCKETMQ_TIMEOUT", 100]);
-      const late = ["ROCKETMQ_CONNECT", 500];
-      expect(await sim.run(Promise.all([...alike, other]))).toEqual([...alike.map(() => late), late]);
-      // A failure is not kept: later sends try anew.
-      expect(await sim.run(timed(TOPIC, 500))).toEqual(["ROCKETMQ_CONNECT", 1_000]);
-      await sim.run(producer.shutdown());
-      return timers;
-    };
-    expect(await timersOf(100)).toBe(await timersOf(1));
   });
 });
 

@@ -235,7 +235,7 @@ export class Sending implements Call, ProgramRequest {
     if (error.topic === undefined) {
       error = copyOf(error, `Cannot send to topic "${topic}": ${error.message}`, { topic });
     }
-    this.end(tries ? tries.sum(error) : error);
+    this.end(tries ? tries.withEarlier(error) : error);
   }
 
   #done(result: SendResult): void {

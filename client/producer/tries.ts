@@ -27,7 +27,7 @@ export class Tries {
   }
 
   /** The last error, with all of them in order as its cause. */
-  sum(last: RocketMQError): RocketMQError {
+  withEarlier(last: RocketMQError): RocketMQError {
     if (this.#errors.length === 0) return last;
     const errors = [...this.#errors, last];
     return copyOf(last, last.message, { cause: new AggregateError(errors, `${errors.length} tries failed`) });

@@ -24,7 +24,7 @@ export type Schema<T> =
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** What a decoder puts in the place of bytes that are not UTF-8. */
+/** What a decoder puts in the place of bytes that are not UTF-8. Made, because a bundler writes an escape as the character. */
 const REPLACEMENT = String.fromCharCode(0xfffd);
 
 /** Codecs that keep nothing of the bytes they read. */

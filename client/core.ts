@@ -822,24 +822,20 @@ export class Core {
 
   /** The same for many. */
   removeOffsets(queue: number, offsets: readonly Offset[]): Offset {
-    let commit: Offset = -1;
-    for (let from = 0; from < offsets.length; from += abi.PAIRS_MAX) {
-      const count = Math.min(abi.PAIRS_MAX, offsets.length - from);
-      this.#writePairs(offsets, undefined, from, count);
-      this.#must(abi.OP_QUEUE_REMOVE, queue, 0, count);
-      const now = this.#commit();
-      if (now >= 0) commit = now;
-    }
-    return commit;
+    return this.#remove(abi.OP_QUEUE_REMOVE, queue, offsets, undefined);
   }
 
   /** The same for runs: `counts[i]` offsets from `firsts[i]` on. What is not there does not matter. */
   removeRuns(queue: number, firsts: readonly Offset[], counts: readonly number[]): Offset {
+    return this.#remove(abi.OP_QUEUE_REMOVE_RUNS, queue, firsts, counts);
+  }
+
+  #remove(opcode: number, queue: number, offsets: readonly Offset[], counts: readonly number[] | undefined): Offset {
     let commit: Offset = -1;
-    for (let from = 0; from < firsts.length; from += abi.PAIRS_MAX) {
-      const count = Math.min(abi.PAIRS_MAX, firsts.length - from);
-      this.#writePairs(firsts, counts, from, count);
-      this.#must(abi.OP_QUEUE_REMOVE_RUNS, queue, 0, count);
+    for (let from = 0; from < offsets.length; from += abi.PAIRS_MAX) {
+      const count = Math.min(abi.PAIRS_MAX, offsets.length - from);
+      this.#writePairs(offsets, counts, from, count);
+      this.#must(opcode, queue, 0, count);
       const now = this.#commit();
       if (now >= 0) commit = now;
     }

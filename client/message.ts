@@ -58,7 +58,7 @@ export interface MessageExt<T = Uint8Array> extends MessageQueue {
 
 export type SendStatus = "SEND_OK" | "FLUSH_DISK_TIMEOUT" | "FLUSH_SLAVE_TIMEOUT" | "SLAVE_NOT_AVAILABLE";
 
-/** Where a message was stored. */
+/** Where a message was stored. Most fields are worked out when they are read: `JSON.stringify` has them, a spread has not. */
 export interface SendResult {
   readonly sendStatus: SendStatus;
   /** The client's unique id (UNIQ_KEY). */

@@ -13,10 +13,10 @@
 //
 // ROCKETMQ headers are learned likewise: there a length stands before each value, and belongs to its hole.
 //
-// When also the values there are as long as they were, there is a quicker way: steady_shape.ts.
+// For headers of either kind whose values are also as long as they were there is a quicker way: steady_shape.ts.
 //
 // Every cache has an adversary, here a peer that never repeats itself: after a run of misses the scanner works alone for a
-// while, which bounds what learning can cost.
+// while, but for headers that the quicker way still knows. That bounds what learning can cost.
 
 import * as abi from "./abi";
 import { matchesBinary } from "./binary_shape";

@@ -130,7 +130,7 @@ export function matchesSteady(to: Completion, at: usize): bool {
   return <u64> number <= OPAQUE_MOST && (load<u8>(opaque) != ZERO || placeAt(OPAQUE).length == 1);
 }
 
-/** Whether a literal of the header is another. What is behind its end is read, but the mask is zero there. */
+/** Whether a literal of the header is another. Up to 31 bytes behind its end are read; the mask is zero there. */
 function differs(at: usize, length: u32): bool {
   let wrong = difference(at, 0);
   if (length > 32) wrong = v128.or(wrong, difference(at, 32));

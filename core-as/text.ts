@@ -1,4 +1,5 @@
-// Text that goes out: decimal digits and the inside of JSON strings. All loops read and write up to 15 bytes too far.
+// Text: decimal digits and the inside of JSON strings, which go out, and whether what came is ASCII. All loops read, and those
+// for what goes out write, up to 15 bytes too far.
 
 /** "00" to "99": two digits at a time. */
 const DIGITS: usize = memory.data(200, 16);

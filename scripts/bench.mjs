@@ -75,8 +75,8 @@ async function measureAll(options, names) {
 }
 
 /**
- * How a runtime starts one part of an operation: all of them run what was bundled, as users do. Out of the sources V8 looks
- * each number of `abi.ts` up again wherever it is used; in a bundle they are literals.
+ * How a runtime starts one part of an operation: all of them run what was bundled, as the package is. Out of the sources V8
+ * looks each number of `abi.ts` up again wherever it is used; in a bundle they are literals.
  */
 async function commandOf(runtime) {
   const script = await bundle("bench/run_operation.ts");

@@ -87,21 +87,24 @@ export class Collected {
 /** Node 20, which runs what was bundled. Without source maps: they take MiB that would count as the client's. */
 export const nodeTool = async (entry) => [nodeOf(20), await bundle(entry)];
 
-/** How a program that measures ours is started on each runtime. `profileTo` is where its profile goes, of that name. */
+/**
+ * How a program that measures ours is started on each runtime: all of them run what was bundled, as the package is. `profile` is
+ * the folder where a profile goes, of the name that `argv` is given.
+ */
 export async function clientCommands(entry, { runtimes, profile }) {
-  const [node, ...rest] = await nodeTool(entry);
+  const [node, script] = await nodeTool(entry);
   const commands = {
     node: () => ({
       runtime: `node ${quietly(node, ["--version"]).trim().slice(1)}`,
-      argv: (name) => [node, ...(profile === undefined ? [] : profiling(profile, name)), ...rest],
+      argv: (name) => [node, ...(profile === undefined ? [] : profiling(profile, name)), script],
     }),
     deno: () => ({
       runtime: `deno ${versionOf("deno")}`,
-      argv: () => [at("node_modules/.bin/deno"), "run", "-A", "--no-prompt", at(entry)],
+      argv: () => [at("node_modules/.bin/deno"), "run", "-A", "--no-prompt", script],
     }),
     bun: () => ({
       runtime: `bun ${versionOf("bun")}`,
-      argv: () => [at("node_modules/.bin/bun"), "run", at(entry)],
+      argv: () => [at("node_modules/.bin/bun"), "run", script],
     }),
   };
   return runtimes.map((runtime) => commands[runtime]());

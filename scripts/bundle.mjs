@@ -14,7 +14,7 @@ export async function bundle(entry) {
   const bundling = {
     title: `bundled ${entry}`,
     inputs: [
-      ...["client", "host-node", "broker", "test", "bench", "core-as/abi.ts", "build/core_bytes.js"],
+      ...["client", "host-node", "host-deno", "broker", "test", "bench", "core-as/abi.ts", "build/core_bytes.js"],
       ...["package-lock.json", "scripts/bundle.mjs"],
     ],
     outputs: [output],

@@ -39,7 +39,11 @@ export class PendingMessages<T> {
 
   /** They are over without having been handled. */
   settle(): void {
-    for (; !this.isEmpty; this.#skip()) this.#batch.lease?.settled();
+    while (!this.isEmpty) {
+      // First: with its last message a lease gives the rows back.
+      this.#skip();
+      this.#batch.lease?.settled();
+    }
   }
 
   /** Goes on to the next message. */

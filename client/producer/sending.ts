@@ -172,12 +172,11 @@ export class Sending implements Call, ProgramRequest {
     const status = sendStatusOf(frame.code);
     if (status === undefined) return this.#refused(frame);
     const result = this.#stored(status, frame);
-    const { options, targets, instance } = this.#context;
-    if (!options.retryAnotherBrokerWhenNotStoreOK || this.#triesLeft === 0) return this.#done(result);
+    if (!this.#context.options.retryAnotherBrokerWhenNotStoreOK || this.#triesLeft === 0) return this.#done(result);
     const tries = this.#tries ??= new Tries(this.#retries);
     tries.fallback = result;
     tries.left--;
-    this.try(targets.of(this.topic), this.#deadline - instance.remoting.now);
+    this.#tryAgain();
   }
 
   #stored(status: SendStatus, frame: Frame): SendResult {
@@ -215,15 +214,18 @@ export class Sending implements Call, ProgramRequest {
     if (error instanceof ArgumentError || (!error.retryable && !(error instanceof BrokerError))) {
       return this.#giveUp(error);
     }
-    const { instance, targets } = this.#context, { topic } = this;
-    if (tries.left === 0 || this.#deadline <= instance.host.clock.monotonic()) return this.#giveUp(error);
+    const { clock } = this.#context.instance.host;
+    if (tries.left === 0 || this.#deadline <= clock.monotonic()) return this.#giveUp(error);
     tries.failed(error);
-    // The next try may know better where the topic is.
+    this.#tryAgain();
+  }
+
+  /** The next try may know better where the topic is, or that it is nowhere any more. */
+  #tryAgain(): void {
+    const { instance, targets } = this.#context, { topic } = this;
     const next = targets.of(topic);
-    if (next.queues.length === 0) {
-      return this.#giveUp(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
-    }
-    this.try(next, this.#deadline - instance.remoting.now);
+    if (next.queues.length > 0) return this.try(next, this.#deadline - instance.remoting.now);
+    this.#giveUp(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
   }
 
   /** With the last error, or with what is better than an error. */
@@ -233,7 +235,7 @@ export class Sending implements Call, ProgramRequest {
     if (error.topic === undefined) {
       error = copyOf(error, `Cannot send to topic "${topic}": ${error.message}`, { topic });
     }
-    this.end(tries ? tries.sum(error) : error);
+    this.end(tries ? tries.withEarlier(error) : error);
   }
 
   #done(result: SendResult): void {

@@ -1,5 +1,4 @@
-import type { RocketMQError } from "../errors.ts";
-import { copyOf } from "../errors.ts";
+import { copyOf, type RocketMQError } from "../errors.ts";
 import type { MessageQueue, SendResult } from "../message.ts";
 
 /**
@@ -28,7 +27,7 @@ export class Tries {
   }
 
   /** The last error, with all of them in order as its cause. */
-  sum(last: RocketMQError): RocketMQError {
+  withEarlier(last: RocketMQError): RocketMQError {
     if (this.#errors.length === 0) return last;
     const errors = [...this.#errors, last];
     return copyOf(last, last.message, { cause: new AggregateError(errors, `${errors.length} tries failed`) });

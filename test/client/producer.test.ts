@@ -540,6 +540,25 @@ describe("failures", () => {
     },
   );
 
+  test(
+    "a message that was stored, though not as it should, is no failure when its topic has lost its writable queues",
+    async () => {
+      let bench: ProducerBench | undefined;
+      const slow: BrokerScript = {
+        onSend: (request, connection) => void bench!.sim.clock.setTimer(2_000, () => stored(request, connection, 10)),
+      };
+      await withBrokers({ a: slow }, async (given) => {
+        bench = given;
+        const sender = bench.producer({ pollNameServerInterval: 500, retryAnotherBrokerWhenNotStoreOK: true });
+        const sending = sender.send({ topic: TOPIC, body: BODY }, { timeout: 10_000 });
+        await bench.sim.run(() => bench!.sends.length === 1);
+        bench.route = { ...bench.route!, queueDatas: bench.route!.queueDatas.map((each) => ({ ...each, perm: 4 })) };
+        expect((await bench.sim.run(sending)).sendStatus).toBe("FLUSH_DISK_TIMEOUT");
+        expect(bench.sends.length).toBe(1);
+      })();
+    },
+  );
+
   test.each([[10, "FLUSH_DISK_TIMEOUT"], [12, "FLUSH_SLAVE_TIMEOUT"], [11, "SLAVE_NOT_AVAILABLE"]])(
     "answer %i is the result %s, unless another broker is wanted",
     (code, status) =>
@@ -575,6 +594,37 @@ describe("failures", () => {
       },
     ),
   );
+});
+
+describe("starting", () => {
+  test("sends of one turn wait for the start as one, those with a timeout or a topic of their own by themselves", async () => {
+    const timersOf = async (sends: number): Promise<number> => {
+      using sim = new Simulation(1);
+      sim.network.swallow("10.7.0.1:9876");
+      const host = sim.host();
+      let timers = 0;
+      const setTimer: Clock["setTimer"] = (delay, task) => (timers++, host.clock.setTimer(delay, task));
+      const clock = { now: () => host.clock.now(), monotonic: () => host.clock.monotonic(), setTimer };
+      const producer = createProducerOn<Uint8Array>({ ...host, clock }, {
+        namesrvAddr: "10.7.0.1:9876",
+        coreMemory: 2,
+      });
+      const timed = async (topic: string, timeout: number) => {
+        const error = await failure(producer.send({ topic, body: BODY }, { timeout }));
+        return [error.code, Math.round(sim.now / 10) * 10];
+      };
+      const alike = Array.from({ length: sends }, () => timed(TOPIC, 500));
+      const hasty = timed(TOPIC, 100), other = timed("Other", 500);
+      expect(await sim.run(hasty)).toEqual(["ROCKETMQ_TIMEOUT", 100]);
+      const late = ["ROCKETMQ_CONNECT", 500];
+      expect(await sim.run(Promise.all([...alike, other]))).toEqual([...alike.map(() => late), late]);
+      // A failure is not kept: later sends try anew.
+      expect(await sim.run(timed(TOPIC, 500))).toEqual(["ROCKETMQ_CONNECT", 1_000]);
+      await sim.run(producer.shutdown());
+      return timers;
+    };
+    expect(await timersOf(100)).toBe(await timersOf(1));
+  });
 });
 
 describe("aborting", () => {
@@ -623,34 +673,6 @@ describe("aborting", () => {
     expect(await sim.run(patient)).toBeInstanceOf(ConnectError);
     expect(sim.now).toBeLessThan(2_010);
     await sim.run(producer.shutdown());
-  });
-  test("sends of one turn wait for the start as one, those with a timeout or a topic of their own by themselves", async () => {
-    const timersOf = async (sends: number): Promise<number> => {
-      using sim = new Simulation(1);
-      sim.network.swallow("10.7.0.1:9876");
-      const host = sim.host();
-      let timers = 0;
-      const setTimer: Clock["setTimer"] = (delay, task) => (timers++, host.clock.setTimer(delay, task));
-      const clock = { now: () => host.clock.now(), monotonic: () => host.clock.monotonic(), setTimer };
-      const producer = createProducerOn<Uint8Array>({ ...host, clock }, {
-        namesrvAddr: "10.7.0.1:9876",
-        coreMemory: 2,
-      });
-      const timed = async (topic: string, timeout: number) => {
-        const error = await failure(producer.send({ topic, body: BODY }, { timeout }));
-        return [error.code, Math.round(sim.now / 10) * 10];
-      };
-      const alike = Array.from({ length: sends }, () => timed(TOPIC, 500));
-      const hasty = timed(TOPIC, 100), other = timed("Other", 500);
-      expect(await sim.run(hasty)).toEqual(["ROCKETMQ_TIMEOUT", 100]);
-      const late = ["ROCKETMQ_CONNECT", 500];
-      expect(await sim.run(Promise.all([...alike, other]))).toEqual([...alike.map(() => late), late]);
-      // A failure is not kept: later sends try anew.
-      expect(await sim.run(timed(TOPIC, 500))).toEqual(["ROCKETMQ_CONNECT", 1_000]);
-      await sim.run(producer.shutdown());
-      return timers;
-    };
-    expect(await timersOf(100)).toBe(await timersOf(1));
   });
 });
 

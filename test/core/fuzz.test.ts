@@ -15,5 +15,6 @@ test("20,000 mutated frames, records and commands neither trap nor mislead the c
   expect(counts.cases).toBe(20_000);
   expect(counts.kinds.vector / counts.cases).toBeGreaterThan(0.5);
   expect(counts.walked / counts.cases).toBeGreaterThan(0.3);
+  expect(counts.longSums).toBeGreaterThan(5);
   expect(fuzzer.near.nearHits / fuzzer.near.near).toBeGreaterThan(0.3);
 });

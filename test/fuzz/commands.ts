@@ -50,7 +50,8 @@ export class CommandFuzzer {
     if (ptr < bytes.length / 2) return;
     bytes.set(body, ptr);
     for (let value = 0; value < body.length;) {
-      const answer = this.#run({ opcode: abi.OP_WALK, flags: abi.WALK_CRC, ptr, len: body.length, value });
+      const flags = abi.WALK_CRC | abi.WALK_ASCII;
+      const answer = this.#run({ opcode: abi.OP_WALK, flags, ptr, len: body.length, value });
       if (answer.result < 0 || answer.value <= value) throw new Error(`a walk from ${value} gives ${answer.result}`);
       value = answer.value;
     }

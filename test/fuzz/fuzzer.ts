@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { Core, type Frame } from "../../client/core.ts";
 import { FrameError } from "../../client/errors.ts";
 import * as abi from "../../core-as/abi.ts";
@@ -8,7 +9,7 @@ import { CommandFuzzer } from "./commands.ts";
 import { checkHeader } from "./header_check.ts";
 import { checkLz4 } from "./lz4_check.ts";
 import type { VectorFrames } from "./vectors.ts";
-import { checkWalk } from "./walk_check.ts";
+import { checkLongSums, checkWalk } from "./walk_check.ts";
 
 /** What the cases of a run were and how far they came. */
 export interface Counts {
@@ -18,6 +19,8 @@ export interface Counts {
   walked: number;
   /** Rows of records. */
   records: number;
+  /** Long bodies whose checksums were left to the runtime. */
+  longSums: number;
   frames: number;
   /** Headers that the core read whole. */
   read: number;
@@ -48,6 +51,7 @@ export class Fuzzer {
     kinds: { vector: 0, header: 0, records: 0, answers: 0, garbage: 0, lz4: 0, commands: 0 },
     walked: 0,
     records: 0,
+    longSums: 0,
     frames: 0,
     read: 0,
     refused: 0,
@@ -55,6 +59,10 @@ export class Fuzzer {
   readonly #seed: number;
   readonly #vectors: VectorFrames;
   readonly #core = new Core(coreModule, 16);
+  readonly #summing = new Core(coreModule, 16, (bytes) => {
+    this.counts.longSums++;
+    return crc32(bytes);
+  });
   readonly #commands = new CommandFuzzer();
   readonly #answers: AnswerFuzzer;
   readonly #start = this.#core.bytesInUse;
@@ -118,7 +126,10 @@ export class Fuzzer {
       checkHeader(frame, twice);
       if (frame.bodyLength === 0) return;
       records += checkWalk(core, frame, this.#queue, checkCrc, twice);
-      if (twice) this.#commands.walkAtEnd(frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength));
+      if (!twice) return;
+      const body = frame.source.subarray(frame.bodyPtr, frame.bodyPtr + frame.bodyLength);
+      checkLongSums(this.#summing, body);
+      this.#commands.walkAtEnd(body);
     };
     try {
       for (let at = 0; at < bytes.length;) {

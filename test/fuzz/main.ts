@@ -119,7 +119,7 @@ function describe(error: unknown, seed: number): string[] {
 }
 
 function summary({ counts, near: { near, nearHits }, bytesInUse }: Fuzzer, seconds: number, isGood: boolean): string[] {
-  const { cases, kinds, walked, records, frames, read, refused } = counts;
+  const { cases, kinds, walked, records, longSums, frames, read, refused } = counts;
   const share = (count: number) => `${(count / cases * 100).toFixed(1)} %`;
   return [
     `cases                 ${cases} in ${seconds.toFixed(1)} s, ${Math.round(cases / seconds)} a second`,
@@ -127,7 +127,7 @@ function summary({ counts, near: { near, nearHits }, bytesInUse }: Fuzzer, secon
     `generated             headers ${share(kinds.header)}, records ${share(kinds.records)}, ` +
     `answers ${share(kinds.answers)}, garbage ${share(kinds.garbage)}, LZ4 ${share(kinds.lz4)}, ` +
     `commands ${share(kinds.commands)}`,
-    `reached the walk      ${share(walked)}, ${records} records`,
+    `reached the walk      ${share(walked)}, ${records} records, ${longSums} sums left to the runtime`,
     `frames                ${frames}, ${read} headers read by the core, ${share(refused)} of the cases refused`,
     `near right answers    ${near} headers, ${(nearHits / near * 100).toFixed(1)} % read by a learned shape`,
     `core bytes in use     ${bytesInUse.join(" at the start, ")} at the end`,

@@ -109,29 +109,34 @@ test("calls: a renewed call keeps its slot and deadline under a new opaque", asy
   expect(expired).toBe(1);
 });
 
-test("connection-21: after a pause of the event loop the sockets are read before calls expire", () => {
-  const timers: (() => void)[] = [];
-  let now = 0;
-  const expired: number[] = [];
-  const calls: Calls<string> = new Calls<string>({
-    clock: {
-      now: () => now,
-      monotonic: () => now,
-      setTimer(_delay, task) {
-        timers.push(task);
-        return { cancel: nothing };
-      },
+/** Calls whose clock and timers move by hand. */
+function openByHand(expired: (slot: number, calls: Calls<string>) => void) {
+  const timers: (() => void)[] = [], time = { now: 0 };
+  const clock = {
+    now: () => time.now,
+    monotonic: () => time.now,
+    setTimer(_delay: number, task: () => void) {
+      timers.push(task);
+      return { cancel: nothing };
     },
+  };
+  const calls: Calls<string> = new Calls<string>({
+    clock,
     watch: nothing,
     expired(slot) {
-      expired.push(slot);
       calls.release(slot);
+      expired(slot, calls);
     },
   });
-  const answered = calls.take(call, 200, now),
-    silent = calls.take(call, 200, now);
+  return { calls, timers, time, take: (timeout: number) => calls.take(call, timeout, time.now) };
+}
+
+test("connection-21: after a pause of the event loop the sockets are read before calls expire", () => {
+  const expired: number[] = [];
+  const { calls, timers, time, take } = openByHand((slot) => expired.push(slot));
+  const answered = take(200), silent = take(200);
   // The loop stood still for five seconds: the timer comes first, the answers that lie in the socket after it.
-  now = 5_000;
+  time.now = 5_000;
   timers.shift()!();
   expect(expired).toEqual([]);
   calls.release(answered);
@@ -141,29 +146,13 @@ test("connection-21: after a pause of the event loop the sockets are read before
 });
 
 test("calls: those that are due together expire in the order of their deadlines, whatever their slots", () => {
-  const timers: (() => void)[] = [];
-  let now = 0;
   const expired: number[] = [];
-  const calls: Calls<string> = new Calls<string>({
-    clock: {
-      now: () => now,
-      monotonic: () => now,
-      setTimer(_delay, task) {
-        timers.push(task);
-        return { cancel: nothing };
-      },
-    },
-    watch: nothing,
-    expired(slot) {
-      expired.push(slot);
-      calls.release(slot);
-      // The end of the first is that of the second too.
-      if (expired.length === 1) calls.release(second);
-    },
+  const { calls, timers, time, take } = openByHand((slot, calls) => {
+    // The end of the first is that of the second too.
+    if (expired.push(slot) === 1) calls.release(second);
   });
-  const fourth = calls.take(call, 400, now), second = calls.take(call, 200, now);
-  const first = calls.take(call, 100, now), third = calls.take(call, 300, now), later = calls.take(call, 9_000, now);
-  now = 4_000;
+  const fourth = take(400), second = take(200), first = take(100), third = take(300), later = take(9_000);
+  time.now = 4_000;
   timers.at(-1)!();
   timers.at(-1)!();
   expect(expired).toEqual([first, third, fourth]);

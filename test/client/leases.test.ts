@@ -110,6 +110,26 @@ describe("the blocks of leased batches are freed", () => {
     }),
   );
 
+  test.each([0, 2, 1_500])(
+    "when whoever hears of a damaged record unsubscribes: %i records before it",
+    (before) => {
+      const damaged = record(before, "damaged"), behind = [1, 2, 3].map((i) => record(before + i, "behind"));
+      damaged[8]! ^= 1;
+      const body = concat([...numbers(before).map((offset) => record(offset, "before")), damaged, ...behind]);
+      const answers = [pulled(before + 4, 0, body)];
+      return withScript({ pull: () => answers.pop() }, async ({ sim, errors, consumer }) => {
+        const member = consumer({ ...LEASED, consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" });
+        member.on("error", () => void member.unsubscribe(TOPIC));
+        collect(member);
+        await sim.run(() => errors.length > 0);
+        await sim.run(1_000);
+        expect(errors.map(({ code }) => code)).toEqual(["ROCKETMQ_FRAME"]);
+        await sim.run(member.shutdown());
+        expect(member.stats().coreBytesInUse).toBe(0);
+      })();
+    },
+  );
+
   test(
     "when their queue goes to another member, and what a handler still has stays readable until it ends",
     inCluster(async ({ sim, producer, consumer }) => {

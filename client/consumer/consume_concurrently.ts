@@ -202,7 +202,6 @@ export class ConsumeConcurrently<T> {
   }
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
-    this.#instance.report(error);
     message.failedLocally();
     const timer = this.#instance.host.clock.setTimer(AGAIN_PAUSE, () => {
       forget();
@@ -213,6 +212,8 @@ export class ConsumeConcurrently<T> {
       timer.cancel();
       message.settle();
     });
+    // At the end: whoever hears of it may give the queue up.
+    this.#instance.report(error);
   }
 
   #done(call: Call<T>): void {

@@ -15,6 +15,7 @@ import {
 import type { Clock, Host } from "../../client/host.ts";
 import type { Message } from "../../client/message.ts";
 import type { ProducerOptions } from "../../client/options.ts";
+import { ResponseCode } from "../../client/protocol/codes.ts";
 import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
@@ -243,6 +244,27 @@ describe("what goes over the wire", () => {
       const { queue } = await sim.run(sender.send({ topic: TOPIC, body: BODY }, { queue: queues[2]! }));
       expect(queue).toBe(queues[2]);
       expect(decodeSendRequest(sends.at(-1)!.request.extFields, 310).queueId).toBe(2);
+    }),
+  );
+
+  test(
+    "the queue that is named is what it was when send was called, and the result's is its own",
+    withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
+      const sender = producer(), queue = { topic: TOPIC, brokerName: "a", queueId: 1 };
+      // It waits for the client to start, then for its broker's answer.
+      const first = sender.send({ topic: TOPIC, body: BODY }, { queue });
+      Object.assign(queue, { brokerName: undefined, queueId: NaN });
+      const results = [await sim.run(first)];
+      Object.assign(queue, { brokerName: "a", queueId: 2 });
+      const second = sender.send({ topic: TOPIC, body: BODY }, { queue });
+      queue.queueId = 3;
+      results.push(await sim.run(second));
+      queue.queueId = 0;
+      expect(sends.map(({ request }) => decodeSendRequest(request.extFields, 310).queueId)).toEqual([1, 2]);
+      expect(results.map((result) => result.queue)).toEqual([
+        { topic: TOPIC, brokerName: "a", queueId: 1 },
+        { topic: TOPIC, brokerName: "a", queueId: 2 },
+      ]);
     }),
   );
 

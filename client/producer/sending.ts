@@ -78,6 +78,8 @@ export class Sending implements Call, ProgramRequest {
   try(targets: TopicTargets, timeLeft: number): void {
     try {
       if (timeLeft <= 0) return this.#giveUp(this.#late());
+      // The route may have changed since the last try.
+      if (targets.queues.length === 0 && this.#tries?.fixedQueue === undefined) return this.#giveUp(this.#nowhere());
       const target = this.#tries === undefined ? targets.nextQueue() : this.#nextTarget(targets, this.#tries);
       this.#target = target;
       const { broker } = target;
@@ -96,6 +98,11 @@ export class Sending implements Call, ProgramRequest {
   #late(): TimeoutError {
     const { topic } = this;
     return new TimeoutError(`Cannot send to topic "${topic}": no time is left`, { topic });
+  }
+
+  #nowhere(): RouteError {
+    const { topic } = this;
+    return new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic });
   }
 
   /** The name servers may know by now where the broker is. */
@@ -215,15 +222,11 @@ export class Sending implements Call, ProgramRequest {
     if (error instanceof ArgumentError || (!error.retryable && !(error instanceof BrokerError))) {
       return this.#giveUp(error);
     }
-    const { instance, targets } = this.#context, { topic } = this;
+    const { instance, targets } = this.#context;
     if (tries.left === 0 || this.#deadline <= instance.host.clock.monotonic()) return this.#giveUp(error);
     tries.failed(error);
     // The next try may know better where the topic is.
-    const next = targets.of(topic);
-    if (next.queues.length === 0) {
-      return this.#giveUp(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
-    }
-    this.try(next, this.#deadline - instance.remoting.now);
+    this.try(targets.of(this.topic), this.#deadline - instance.remoting.now);
   }
 
   /** With the last error, or with what is better than an error. */

@@ -531,6 +531,28 @@ describe("failures", () => {
       })(),
   );
 
+  test("a route that loses its queues ends a send that was not stored safely with what it has", () => {
+    const answers: (() => void)[] = [];
+    const slow: BrokerScript = {
+      onSend: (request, connection) =>
+        void answers.push(() => stored(request, connection, ResponseCode.FLUSH_DISK_TIMEOUT)),
+    };
+    return withBrokers({ a: slow, b: slow }, async (bench) => {
+      const { sim } = bench, route = bench.route!;
+      const sender = bench.producer({
+        retryAnotherBrokerWhenNotStoreOK: true,
+        sendMsgTimeout: 60_000,
+        pollNameServerInterval: 10_000,
+      });
+      const sent = sender.send({ topic: TOPIC, body: BODY });
+      await sim.run(() => answers.length === 1);
+      bench.route = { ...route, queueDatas: route.queueDatas.map((each) => ({ ...each, perm: 4 })) };
+      await sim.run(15_000);
+      answers[0]!();
+      expect((await sim.run(sent)).sendStatus).toBe("FLUSH_DISK_TIMEOUT");
+    })();
+  });
+
   test(
     "producer-7: a route without brokers is a clear RouteError",
     withBrokers({ a: {} }, async (bench) => {

@@ -203,6 +203,7 @@ export class ConsumeConcurrently<T> {
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
     message.failedLocally();
+    message.unlease();
     const timer = this.#instance.host.clock.setTimer(AGAIN_PAUSE, () => {
       forget();
       queue.putBack(message);

@@ -202,8 +202,8 @@ export class ConsumeConcurrently<T> {
   }
 
   #again(queue: ProcessQueue<T>, message: PulledMessage<T>, error: unknown): void {
-    this.#instance.report(error);
     message.failedLocally();
+    message.unlease();
     const timer = this.#instance.host.clock.setTimer(AGAIN_PAUSE, () => {
       forget();
       queue.putBack(message);
@@ -213,6 +213,8 @@ export class ConsumeConcurrently<T> {
       timer.cancel();
       message.settle();
     });
+    // At the end: whoever hears of it may give the queue up.
+    this.#instance.report(error);
   }
 
   #done(call: Call<T>): void {

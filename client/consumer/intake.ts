@@ -105,7 +105,7 @@ export class Intake<T> {
       const to = core.rowPosition(last) + (isBatch ? 0 : core.rowLength(last));
       if (isBatch) count--;
       const failed = this.#addRows(frame, to, count, bounds, lease);
-      if (failed !== undefined) return { rest: undefined, failed };
+      if (failed !== undefined || queue.isDropped) return { rest: undefined, failed };
       if (isBatch) {
         const rest = walkedBatch(frame.source.subarray(frame.bodyPtr + to, frame.bodyPtr + frame.bodyLength), checkCrc);
         rest.bounds = bounds;
@@ -141,14 +141,15 @@ export class Intake<T> {
         messages++;
         if (first === NONE) first = row;
       } else if (isNotable(status)) {
-        // One whose body cannot be read waits where it stands.
-        this.#add(batch, first, row);
+        // One whose body cannot be read waits where it stands. Whoever hears of it may give the queue up: by then those before
+        // it have been counted.
+        this.#add(batch, first, row, messages);
         first = NONE;
+        messages = 0;
         failed ??= this.#takeBad(batch, row);
       }
     }
-    batch.lease?.add(messages);
-    this.#add(batch, first, count);
+    this.#add(batch, first, count, messages);
     return failed;
   }
 
@@ -167,7 +168,7 @@ export class Intake<T> {
     if (offset >= queue.nextOffset && this.#isWanted(batch, row)) {
       const entered = queue.enter(offset, batch.u32(row, abi.ROW_BODY_LEN));
       if (entered === undefined) return offset;
-      if (entered) this.#add(batch, row, row + 1);
+      if (entered) this.#add(batch, row, row + 1, 1);
     }
     return undefined;
   }
@@ -202,14 +203,16 @@ export class Intake<T> {
       this.#context.instance.report(error);
       const alone = batch.alone(row);
       alone.unreadable = error;
-      this.#add(alone, 0, 1);
+      this.#add(alone, 0, 1, 1);
     }
     return undefined;
   }
 
   /** The messages in these rows wait from now on; the first row is one of them. */
-  #add(batch: MessageBatch, first: number, end: number): void {
-    if (first !== NONE) this.#queue.add(new PendingMessages(batch, first, end, this.#context.reading));
+  #add(batch: MessageBatch, first: number, end: number, messages: number): void {
+    if (first === NONE) return;
+    batch.lease?.add(messages);
+    this.#queue.add(new PendingMessages(batch, first, end, this.#context.reading));
   }
 
   /** The messages of an inner batch, or why there are none. */

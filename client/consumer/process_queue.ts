@@ -68,8 +68,9 @@ export class ProcessQueue<T> {
     return this.#core.queueState(this.handle);
   }
 
-  /** Enters an offset. False when it was there already, undefined when there is no room for it. */
+  /** Enters an offset. False when it is not for us: it was there already; undefined when there is no room for it. */
   enter(offset: Offset, bytes: number): boolean | undefined {
+    if (this.#dropped) return false;
     try {
       return this.#core.putOffsets(this.handle, [offset], [bytes]) === 1;
     } catch (error) {
@@ -78,9 +79,10 @@ export class ProcessQueue<T> {
     }
   }
 
-  /** Messages whose offsets have been entered: they wait for a handler. */
+  /** Messages whose offsets have been entered: they wait for a handler, unless the queue has been dropped meanwhile. */
   add(messages: PendingMessages<T>): void {
-    this.#pending.push(messages);
+    if (this.#dropped) messages.settle();
+    else this.#pending.push(messages);
   }
 
   get hasPending(): boolean {

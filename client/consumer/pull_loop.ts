@@ -220,6 +220,8 @@ export class PullLoop<T> implements Call {
     if (code === ResponseCode.PULL_OFFSET_MOVED) return this.#context.offsetMoved(queue, Math.max(0, nextBeginOffset));
     if (code !== ResponseCode.SUCCESS) return this.#found(nextBeginOffset, undefined, code);
     const { rest, failed } = this.#intake!.take(frame, answer, lease);
+    // A listener has heard of a record that cannot be read, and has given the queue up.
+    if (queue.isDropped) return;
     if (!rest) return this.#found(nextBeginOffset, failed);
     // What lies before the rest is taken in: should this loop end meanwhile, the next one does not ask for it again.
     queue.nextOffset = Math.max(queue.nextOffset, pullable(rest.offset(0)));

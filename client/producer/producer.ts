@@ -78,6 +78,8 @@ export class DefaultProducer<T> extends QueryingClient implements Producer<T>, S
         checkCall(options, message);
         ({ signal, queue, timeout = timeout } = options);
         if (signal?.aborted) return Promise.reject(signal.reason);
+        // The caller's object may change while its message waits, and is not the result's.
+        if (queue) queue = this.instance.routes.queueNames.known(queue.topic, queue.brokerName, queue.queueId);
       }
       sending = toSending(message, this.#codec, this, this.#kinds);
       compressed = this.#isLarge(sending.body) ? this.#compress(sending) : sending;

@@ -78,6 +78,8 @@ export class Sending implements Call, ProgramRequest {
   try(targets: TopicTargets, timeLeft: number): void {
     try {
       if (timeLeft <= 0) return this.#giveUp(this.#late());
+      // The route may have changed since the last try.
+      if (targets.queues.length === 0 && this.#tries?.fixedQueue === undefined) return this.#giveUp(this.#nowhere());
       const target = this.#tries === undefined ? targets.nextQueue() : this.#nextTarget(targets, this.#tries);
       this.#target = target;
       const { broker } = target;
@@ -96,6 +98,11 @@ export class Sending implements Call, ProgramRequest {
   #late(): TimeoutError {
     const { topic } = this;
     return new TimeoutError(`Cannot send to topic "${topic}": no time is left`, { topic });
+  }
+
+  #nowhere(): RouteError {
+    const { topic } = this;
+    return new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic });
   }
 
   /** The name servers may know by now where the broker is. */
@@ -172,11 +179,12 @@ export class Sending implements Call, ProgramRequest {
     const status = sendStatusOf(frame.code);
     if (status === undefined) return this.#refused(frame);
     const result = this.#stored(status, frame);
-    if (!this.#context.options.retryAnotherBrokerWhenNotStoreOK || this.#triesLeft === 0) return this.#done(result);
+    const { options, targets, instance } = this.#context;
+    if (!options.retryAnotherBrokerWhenNotStoreOK || this.#triesLeft === 0) return this.#done(result);
     const tries = this.#tries ??= new Tries(this.#retries);
     tries.fallback = result;
     tries.left--;
-    this.#tryAgain();
+    this.try(targets.of(this.topic), this.#deadline - instance.remoting.now);
   }
 
   #stored(status: SendStatus, frame: Frame): SendResult {
@@ -214,18 +222,11 @@ export class Sending implements Call, ProgramRequest {
     if (error instanceof ArgumentError || (!error.retryable && !(error instanceof BrokerError))) {
       return this.#giveUp(error);
     }
-    const { clock } = this.#context.instance.host;
-    if (tries.left === 0 || this.#deadline <= clock.monotonic()) return this.#giveUp(error);
+    const { instance, targets } = this.#context;
+    if (tries.left === 0 || this.#deadline <= instance.host.clock.monotonic()) return this.#giveUp(error);
     tries.failed(error);
-    this.#tryAgain();
-  }
-
-  /** The next try may know better where the topic is, or that it is nowhere any more. */
-  #tryAgain(): void {
-    const { instance, targets } = this.#context, { topic } = this;
-    const next = targets.of(topic);
-    if (next.queues.length > 0) return this.try(next, this.#deadline - instance.remoting.now);
-    this.#giveUp(new RouteError(`Cannot send to topic "${topic}": it has no writable queue`, { topic }));
+    // The next try may know better where the topic is.
+    this.try(targets.of(this.topic), this.#deadline - instance.remoting.now);
   }
 
   /** With the last error, or with what is better than an error. */

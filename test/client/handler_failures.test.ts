@@ -4,6 +4,8 @@ import { json, text } from "../../client/body_codec.ts";
 import { ArgumentError, CodecError, HandlerError, type RocketMQError } from "../../client/errors.ts";
 import type { ConsumerEvents } from "../../client/events.ts";
 import type { Logger } from "../../client/options.ts";
+import { RequestCode } from "../../client/protocol/codes.ts";
+import { BLOCK_MIN } from "../../core-as/abi.ts";
 import { collect, failure, inCluster, sendAll, TOPIC } from "./world.ts";
 
 const circle: Record<string, unknown> = {};
@@ -72,6 +74,37 @@ function fails(fail: () => unknown, errorClass: typeof HandlerError | typeof Arg
     for (const error of errors) expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: error.code });
   });
 }
+
+test.each([false, true])(
+  "whoever hears that no broker takes a message back may unsubscribe (leased: %s)",
+  (leaseMessages) =>
+    inCluster(async ({ sim, cluster, producer, consumer, errors }) => {
+      await sim.run(sendAll(producer(), 1));
+      for (const code of [RequestCode.CONSUMER_SEND_MSG_BACK, RequestCode.SEND_MESSAGE_V2]) {
+        cluster.fault({ code, action: { answer: 1, remark: "no" } });
+      }
+      const member = consumer({ leaseMessages }), handled: string[] = [];
+      let leased = 0;
+      member.on("error", ({ code }) => {
+        if (code !== "ROCKETMQ_BROKER") return;
+        leased = member.stats().coreBytesInUse;
+        void member.unsubscribe(TOPIC);
+      });
+      void member.run({
+        eachMessage({ body }) {
+          handled.push(body);
+          throw new Error("no");
+        },
+      });
+      await sim.run(() => leased > 0);
+      await sim.run(30_000);
+      expect(handled).toEqual(["0"]);
+      expect(errors.map(({ code }) => code)).toEqual(["ROCKETMQ_HANDLER", "ROCKETMQ_BROKER"]);
+      // The trees and the headers of four queues; the batch has left the core before.
+      const freed = leased - member.stats().coreBytesInUse;
+      expect(freed).toBeGreaterThanOrEqual(8 * BLOCK_MIN);
+    })(),
+);
 
 describe("what a handler failed with is told", () => {
   test(

@@ -111,6 +111,59 @@ describe("the blocks of leased batches are freed", () => {
   );
 
   test(
+    "as soon as a message that no broker takes back waits to be handled again here",
+    inCluster(async ({ sim, cluster, producer, consumer, errors }) => {
+      const member = consumer(LEASED), hosts: string[] = [];
+      let open = (): void => undefined;
+      const gate = new Promise<void>((resolve) => open = resolve);
+      void member.run({
+        async eachMessage({ storeHost }) {
+          hosts.push(storeHost);
+          await gate;
+          if (hosts.length === 1) throw new Error("not yet");
+        },
+      });
+      await sim.run(() => member.assignment().length === 5);
+      await sim.run(1_000);
+      const before = member.stats().coreBytesInUse;
+      await sim.run(sendAll(producer(), 1));
+      await sim.run(() => hosts.length === 1);
+      await sim.run(1_000);
+      expect(member.stats().coreBytesInUse).toBeGreaterThan(before);
+      for (const code of [RequestCode.CONSUMER_SEND_MSG_BACK, RequestCode.SEND_MESSAGE_V2]) {
+        cluster.fault({ code, action: { answer: 1, remark: "no" } });
+      }
+      open();
+      await sim.run(() => errors.length === 2);
+      await sim.run(1_000);
+      expect(hosts.length).toBe(1);
+      expect(member.stats().coreBytesInUse).toBe(before);
+      await sim.run(() => hosts.length === 2);
+      expect(hosts[1]).toBe(hosts[0]);
+    }),
+  );
+
+  test.each([0, 2, 1_500])(
+    "when whoever hears of a damaged record unsubscribes: %i records before it",
+    (before) => {
+      const damaged = record(before, "damaged"), behind = [1, 2, 3].map((i) => record(before + i, "behind"));
+      damaged[8]! ^= 1;
+      const body = concat([...numbers(before).map((offset) => record(offset, "before")), damaged, ...behind]);
+      const answers = [pulled(before + 4, 0, body)];
+      return withScript({ pull: () => answers.pop() }, async ({ sim, errors, consumer }) => {
+        const member = consumer({ ...LEASED, consumeFromWhere: "CONSUME_FROM_FIRST_OFFSET" });
+        member.on("error", () => void member.unsubscribe(TOPIC));
+        collect(member);
+        await sim.run(() => errors.length > 0);
+        await sim.run(1_000);
+        expect(errors.map(({ code }) => code)).toEqual(["ROCKETMQ_FRAME"]);
+        await sim.run(member.shutdown());
+        expect(member.stats().coreBytesInUse).toBe(0);
+      })();
+    },
+  );
+
+  test(
     "when their queue goes to another member, and what a handler still has stays readable until it ends",
     inCluster(async ({ sim, producer, consumer }) => {
       const first = consumer({ ...LEASED, concurrency: 2 }), held: MessageExt<string>[] = [];

@@ -15,6 +15,7 @@ import {
 import type { Clock, Host } from "../../client/host.ts";
 import type { Message } from "../../client/message.ts";
 import type { ProducerOptions } from "../../client/options.ts";
+import { ResponseCode } from "../../client/protocol/codes.ts";
 import { encodeProperties } from "../../client/protocol/properties.ts";
 import { RESERVED_PROPERTIES } from "../../client/protocol/property_names.ts";
 import { decodeSendRequest } from "../../client/protocol/send.ts";
@@ -243,6 +244,27 @@ describe("what goes over the wire", () => {
       const { queue } = await sim.run(sender.send({ topic: TOPIC, body: BODY }, { queue: queues[2]! }));
       expect(queue).toBe(queues[2]);
       expect(decodeSendRequest(sends.at(-1)!.request.extFields, 310).queueId).toBe(2);
+    }),
+  );
+
+  test(
+    "the queue that is named is what it was when send was called, and the result's is its own",
+    withBrokers({ a: {} }, async ({ sim, producer, sends }) => {
+      const sender = producer(), queue = { topic: TOPIC, brokerName: "a", queueId: 1 };
+      // It waits for the client to start, then for its broker's answer.
+      const first = sender.send({ topic: TOPIC, body: BODY }, { queue });
+      Object.assign(queue, { brokerName: undefined, queueId: NaN });
+      const results = [await sim.run(first)];
+      Object.assign(queue, { brokerName: "a", queueId: 2 });
+      const second = sender.send({ topic: TOPIC, body: BODY }, { queue });
+      queue.queueId = 3;
+      results.push(await sim.run(second));
+      queue.queueId = 0;
+      expect(sends.map(({ request }) => decodeSendRequest(request.extFields, 310).queueId)).toEqual([1, 2]);
+      expect(results.map((result) => result.queue)).toEqual([
+        { topic: TOPIC, brokerName: "a", queueId: 1 },
+        { topic: TOPIC, brokerName: "a", queueId: 2 },
+      ]);
     }),
   );
 
@@ -508,6 +530,28 @@ describe("failures", () => {
         expect(error.message).toContain("no writable queue");
       })(),
   );
+
+  test("a route that loses its queues ends a send that was not stored safely with what it has", () => {
+    const answers: (() => void)[] = [];
+    const slow: BrokerScript = {
+      onSend: (request, connection) =>
+        void answers.push(() => stored(request, connection, ResponseCode.FLUSH_DISK_TIMEOUT)),
+    };
+    return withBrokers({ a: slow, b: slow }, async (bench) => {
+      const { sim } = bench, route = bench.route!;
+      const sender = bench.producer({
+        retryAnotherBrokerWhenNotStoreOK: true,
+        sendMsgTimeout: 60_000,
+        pollNameServerInterval: 10_000,
+      });
+      const sent = sender.send({ topic: TOPIC, body: BODY });
+      await sim.run(() => answers.length === 1);
+      bench.route = { ...route, queueDatas: route.queueDatas.map((each) => ({ ...each, perm: 4 })) };
+      await sim.run(15_000);
+      answers[0]!();
+      expect((await sim.run(sent)).sendStatus).toBe("FLUSH_DISK_TIMEOUT");
+    })();
+  });
 
   test(
     "producer-7: a route without brokers is a clear RouteError",

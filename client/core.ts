@@ -1019,7 +1019,7 @@ export class Core {
 
   /** Submits one command and drives the core; the answer is read from the entry until the next command. */
   #command(opcode: number, handle = 0, ptr = 0, len = 0, value = 0, flags = 0, token = 0): number {
-    if (this.#failure) throw this.#failure;
+    if (this.#failure !== undefined) throw this.#failure;
     const i32 = this.#i32;
     const tail = (this.#control + SQ_TAIL) >> 2;
     const index = i32[tail]! & SUBMISSION_MASK;

@@ -262,7 +262,7 @@ class Spill {
 }
 
 // What every command and every frame that is encoded needs of the ABI. It stands here because V8 reads what is imported anew
-// at each use: 5 to 7 ns a frame where the sources are run as they are.
+// at each use: 9 ns a frame on Deno where the sources are run as they are.
 const OP_ENCODE = abi.OP_ENCODE;
 const BODY_APART = abi.ENCODE_BODY_APART;
 const SAME_ID = abi.ENCODE_SAME_ID;

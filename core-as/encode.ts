@@ -6,11 +6,12 @@ import { isBlock, OWNER_PROGRAM, OWNER_SEGMENT } from "./arena";
 import { FRAME_HEAD, nextStep, Program, STEP, stepsOf, takesArgument } from "./program";
 import { endOf, roomOf, Segment } from "./segment";
 import { ARGUMENT_LENGTHS, ARGUMENT_TEXT, copy16, Submission } from "./shared";
+import { forgetTarget, NOTHING, target } from "./target";
 import { decimal, decimal32, decimalLength, escapeJson, escapesLength, initText } from "./text";
 import { isId, newId, setIdTime, UNIQUE_ID_BYTES, writeId } from "./unique_id";
 
 /** All values of a command are integers up to here, so that an f64 carries them exactly. */
-const INTEGER_MOST: f64 = 9007199254740992.0;
+const INTEGER_MOST: u64 = 9007199254740992;
 
 /** OP_CLOCK's time in decimal digits. */
 const CLOCK: usize = memory.data(32, 16);
@@ -22,13 +23,14 @@ if (abi.SEGMENT_BYTES > 0xffffff) ERROR("A segment could hold a header that is l
 
 export function initEncoding(): void {
   initText();
+  forgetTarget();
   clockDigits = decimal(CLOCK, 0);
 }
 
 /** OP_CLOCK. */
 export function setClock(entry: Submission): void {
   entry.result = abi.E_BAD_ARGUMENT;
-  if (!(entry.value >= 0 && entry.value <= INTEGER_MOST)) return;
+  if (!(entry.value >= 0 && entry.value <= <f64> INTEGER_MOST)) return;
   clockDigits = decimal(CLOCK, <i64> entry.value);
   setIdTime(<i64> entry.value, entry.token);
   entry.result = 0;
@@ -36,26 +38,55 @@ export function setClock(entry: Submission): void {
 
 /** OP_ENCODE. */
 export function encode(entry: Submission): void {
-  const text = textOf(entry.flags & abi.ENCODE_COUNT_MASK);
-  const inside: u32 = isApart(entry) ? 0 : entry.len;
-  const refusal = whyNot(entry, text, inside);
-  if (refusal) {
-    entry.result = refusal;
+  const program = entry.handle, ptr = entry.ptr, flags: u32 = entry.flags, body = entry.len, opaque = entry.token;
+  const isLast = program == target().program && ptr == target().segment && flags == target().flags;
+  entry.result = isLast ? 0 : aim(program, ptr, flags);
+  if (entry.result < 0) return;
+
+  const segment = changetype<Segment>(ptr), inside = body & target().bodyMask;
+  const text = textOf(flags & abi.ENCODE_COUNT_MASK), number = entry.value, value = <i64> number;
+  if (<f64> value != number || <u64> abs(value) > INTEGER_MOST || text > <u64> abi.ARGUMENT_BYTES) {
+    entry.result = abi.E_BAD_ARGUMENT;
     return;
   }
-  const program = changetype<Program>(entry.handle);
-  const segment = changetype<Segment>(entry.ptr);
-  const opaque = entry.token, value = <i64> entry.value, body = entry.len;
-  if (program.uniqueIds && !(entry.flags & abi.ENCODE_SAME_ID)) newId();
+  const most: u64 = target().most + target().perByte * <u32> text;
+  if (most + inside > roomOf(segment) || most + body > <u64> abi.FRAME_MAX) {
+    // The worst case does not fit; perhaps this one does.
+    const head: u64 = exactly(changetype<Program>(program), <u32> text, opaque, value);
+    if (head + body > <u64> abi.FRAME_MAX) entry.result = abi.E_FRAME_TOO_LARGE;
+    else if (head + inside > roomOf(segment)) entry.result = abi.E_NO_ROOM;
+    if (entry.result < 0) return;
+  }
+
+  if (target().takesId) newId();
   const start = endOf(segment);
-  const end = runProgram(program, start + FRAME_HEAD, opaque, value);
+  const end = runProgram(changetype<Program>(program), start + FRAME_HEAD, opaque, value);
   const head = <u32> (end - start);
   // Without assertions their argument would still be computed.
-  if (!ASC_NO_ASSERT) assert(head == exactly(program, <u32> text, opaque, value));
+  if (!ASC_NO_ASSERT) assert(head == exactly(changetype<Program>(program), <u32> text, opaque, value));
   store<u32>(start, bswap(head - 4 + body));
-  store<u32>(start, bswap((head - FRAME_HEAD) | program.kind), 4);
+  store<u32>(start, bswap((head - FRAME_HEAD) | target().kind), 4);
   segment.length += head + inside;
   entry.result = <i32> end;
+}
+
+/** Makes these the target; or says which error the command gets. */
+function aim(handle: u32, ptr: u32, flags: u32): i32 {
+  if (!isBlock(handle, OWNER_PROGRAM)) return abi.E_BAD_HANDLE;
+  if (!isBlock(ptr, OWNER_SEGMENT)) return abi.E_BAD_POINTER;
+  const program = changetype<Program>(handle), hasId = (flags & abi.ENCODE_SAME_ID) != 0;
+  if ((flags & abi.ENCODE_COUNT_MASK) != program.arguments) return abi.E_BAD_ARGUMENT;
+  if (hasId && !isId()) return abi.E_BAD_ARGUMENT;
+  // The id that a host gives is judged for each frame.
+  target().program = handle;
+  target().segment = ptr;
+  target().flags = hasId ? NOTHING : flags;
+  target().bodyMask = flags & abi.ENCODE_BODY_APART ? 0 : -1;
+  target().most = program.most;
+  target().perByte = program.perByte;
+  target().kind = program.kind;
+  target().takesId = <u32> (program.uniqueIds && !hasId);
+  return 0;
 }
 
 /** Bytes of all arguments. */
@@ -67,31 +98,6 @@ function textOf(args: u32): u64 {
     text += load<u32>(ARGUMENT_LENGTHS + (i << 2));
   }
   return text;
-}
-
-/** The error that this command gets, or 0; nothing has been written then. `inside` bytes of its body are the segment's. */
-function whyNot(entry: Submission, text: u64, inside: u64): i32 {
-  if (!isBlock(entry.handle, OWNER_PROGRAM)) return abi.E_BAD_HANDLE;
-  if (!isBlock(entry.ptr, OWNER_SEGMENT)) return abi.E_BAD_POINTER;
-  const program = changetype<Program>(entry.handle);
-  const value = entry.value, flags: u32 = entry.flags;
-  if ((flags & abi.ENCODE_COUNT_MASK) != program.arguments) return abi.E_BAD_ARGUMENT;
-  if (!(abs<f64>(value) <= INTEGER_MOST) || trunc<f64>(value) != value) return abi.E_BAD_ARGUMENT;
-  if (text > <u64> abi.ARGUMENT_BYTES) return abi.E_BAD_ARGUMENT;
-  if (flags & abi.ENCODE_SAME_ID && !isId()) return abi.E_BAD_ARGUMENT;
-
-  const room: u64 = roomOf(changetype<Segment>(entry.ptr));
-  const most: u64 = program.most + program.perByte * <u32> text;
-  const body: u64 = entry.len;
-  if (most + inside <= room && most + body <= <u64> abi.FRAME_MAX) return 0;
-  // The worst case does not fit; perhaps this one does.
-  const head: u64 = exactly(program, <u32> text, entry.token, <i64> value);
-  if (head + body > <u64> abi.FRAME_MAX) return abi.E_FRAME_TOO_LARGE;
-  return head + inside <= room ? 0 : abi.E_NO_ROOM;
-}
-
-function isApart(entry: Submission): bool {
-  return (entry.flags & abi.ENCODE_BODY_APART) != 0;
 }
 
 /** The length of this very frame's head. */
@@ -126,7 +132,7 @@ function runProgram(program: Program, to: usize, opaque: u32, value: i64): usize
       case abi.HOLE_END:
         return to;
       case abi.HOLE_OPAQUE:
-        to += <i32> opaque >= 0 ? decimal32(to, opaque) : decimal(to, <i32> opaque);
+        to += writeOpaque(to, opaque);
         break;
       case abi.HOLE_OPAQUE32:
         store<u32>(to, bswap(opaque));
@@ -186,6 +192,23 @@ function runProgram(program: Program, to: usize, opaque: u32, value: i64): usize
       }
     }
   }
+}
+
+/** The opaque written last: its digits, how many there are, and what it is with a 0 for the last one. */
+const OPAQUE: usize = memory.data(32, 16);
+let opaqueTens: u32 = 0;
+let opaqueDigits: u32 = 1;
+
+/** Writes an opaque in decimal digits; returns how many bytes. Most opaques follow the one before and differ in the last digit. */
+function writeOpaque(to: usize, opaque: u32): u32 {
+  if (<i32> opaque < 0) return decimal(to, <i32> opaque);
+  if (opaque - opaqueTens > 9) {
+    opaqueTens = opaque - opaque % 10;
+    opaqueDigits = decimal32(OPAQUE, opaque);
+  }
+  v128.store(to, v128.load(OPAQUE));
+  store<u8>(to + opaqueDigits - 1, 48 + opaque - opaqueTens);
+  return opaqueDigits;
 }
 
 /** Copies a literal, whose padding ends where the next step starts. Engines check for interrupts in every round of a loop. */

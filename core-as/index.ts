@@ -41,11 +41,12 @@ export const control: u32 = <u32> CONTROL;
 /** Runs all submissions in order and writes each answer into its entry. */
 export function drive(): void {
   const block = controlBlock();
-  const waiting = block.sqTail - block.sqHead;
-  if (waiting > <u32> abi.SUBMISSION_ENTRIES) panic(PANIC_SUBMISSIONS, waiting);
-  while (block.sqHead != block.sqTail) {
-    run(submissionAt(block.sqHead));
-    block.sqHead++;
+  const tail = block.sqTail;
+  let head = block.sqHead;
+  if (tail - head > <u32> abi.SUBMISSION_ENTRIES) panic(PANIC_SUBMISSIONS, tail - head);
+  while (head != tail) {
+    run(submissionAt(head));
+    block.sqHead = ++head;
   }
 }
 

@@ -8,6 +8,7 @@
 import * as abi from "./abi";
 import { giveBlock, isBlock, OWNER_PROGRAM, takeBlock } from "./arena";
 import { ARGUMENT_TEXT, copy16, Submission } from "./shared";
+import { forgetTarget } from "./target";
 import { UNIQUE_ID_BYTES } from "./unique_id";
 
 /** Start of a program's block: what its frames need, known before the first byte is written. */
@@ -72,6 +73,7 @@ export function freeProgram(entry: Submission): void {
   entry.result = abi.E_BAD_HANDLE;
   if (!isBlock(entry.handle, OWNER_PROGRAM)) return;
   giveBlock(entry.handle, OWNER_PROGRAM);
+  forgetTarget();
   entry.result = 0;
 }
 

@@ -4,6 +4,7 @@ import * as abi from "./abi";
 import { giveBlock, isBlock, OWNER_SEGMENT, takeBlock } from "./arena";
 import { panic, PANIC_SEGMENT } from "./panic";
 import { SLACK, Submission } from "./shared";
+import { forgetTarget } from "./target";
 
 /** Start of a segment's block; its bytes follow at SEGMENT_DATA. The core owns both numbers, the host reads them. */
 @unmanaged
@@ -38,6 +39,7 @@ export function freeSegment(entry: Submission): void {
   entry.result = abi.E_BAD_HANDLE;
   if (!isBlock(entry.handle, OWNER_SEGMENT)) return;
   giveBlock(entry.handle, OWNER_SEGMENT);
+  forgetTarget();
   entry.result = 0;
 }
 

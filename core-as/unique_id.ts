@@ -43,7 +43,7 @@ export function newId(): void {
     left = IDS_PER_MS;
   }
   left--;
-  const passed = <u64> (time - monthStart) & 0xffffffff;
+  const passed = (time - monthStart) & 0xffffffff;
   control().uniqueId = <f64> (passed << 16 | counter);
   counter = (counter + 1) & 0xffff;
 }
@@ -57,7 +57,7 @@ export function isId(): bool {
 /** Writes the id of the control block as 12 digits; overshoots by 4 bytes. */
 export function writeId(to: usize): void {
   // The six bytes, highest first, become twelve nibbles, and those look their digits up.
-  const bytes = i64x2.splat(<i64> bswap(<u64> control().uniqueId << 16));
+  const bytes = i64x2.splat(bswap(<i64> control().uniqueId << 16));
   const high = v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15));
   const low = v128.and(bytes, i8x16.splat(15));
   const nibbles = v128.shuffle<u8>(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);

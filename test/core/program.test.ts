@@ -58,6 +58,20 @@ function encode(
   return undefined;
 }
 
+/** A program of one literal. */
+function literalProgram(core: TinyDriver, literal: string): number {
+  const at = core.control + abi.ARGUMENT_TEXT, bytes = utf8(literal);
+  core.view.setUint16(at, abi.HOLE_END, true);
+  core.view.setUint16(at + 2, bytes.length, true);
+  for (const [i, byte] of bytes.entries()) core.view.setUint8(at + abi.STEP_HEADER + i, byte);
+  return core.run({ opcode: abi.OP_PROGRAM_COMPILE, len: abi.STEP_HEADER + bytes.length }).result;
+}
+
+const segmentOf = (core: TinyDriver): number => core.run({ opcode: abi.OP_SEGMENT_OPEN }).result;
+
+const opaquesOf = (random: Random, count: number): number[] =>
+  Array.from({ length: count }, () => (random.bits() >>> random.below(31)) | 0);
+
 function randomText(random: Random): string {
   const length = random.below(random.pick([4, 18, 40, 300]));
   const characters = random.pick(["abcdefgh", 'a"\\\n\u0001\u0002\u001f\u007f', "aé中😀", "\u0000\u0001"]);
@@ -387,7 +401,7 @@ describe("header programs", () => {
     const { E_BAD_ARGUMENT, E_BAD_HANDLE, E_BAD_POINTER } = abi;
     expect(core.run({ ...good, flags: 0 }).result).toBe(E_BAD_ARGUMENT);
     expect(core.run({ ...good, flags: 2 }).result).toBe(E_BAD_ARGUMENT);
-    for (const value of [NaN, Infinity, -Infinity, 0.5, 2 ** 54]) {
+    for (const value of [NaN, Infinity, -Infinity, 0.5, 2 ** 54, -(2 ** 54), 2 ** 63, -(2 ** 63), 2 ** 64]) {
       expect(core.run({ ...good, value }).result).toBe(E_BAD_ARGUMENT);
     }
     for (const handle of [0, segment, program + 16, program + 4096, 2 ** 32 - 1]) {
@@ -413,6 +427,48 @@ describe("header programs", () => {
     expect(core.view.getUint32(segment + abi.SEGMENT_LENGTH, true)).toBe(0);
     core.writeArguments([utf8("a")]);
     expect(core.run(good).result).toBe(segment + abi.SEGMENT_DATA + 9);
+  });
+
+  test("a program and a segment that frames went through are refused once they are freed", () => {
+    const core = new TinyDriver();
+    const good = { opcode: abi.OP_ENCODE, handle: literalProgram(core, "one"), ptr: segmentOf(core), flags: 0 };
+    for (let n = 1; n <= 3; n++) expect(core.run(good).result).toBe(good.ptr + abi.SEGMENT_DATA + n * 11);
+    core.run({ opcode: abi.OP_PROGRAM_FREE, handle: good.handle });
+    expect(core.run(good).result).toBe(abi.E_BAD_HANDLE);
+    expect(literalProgram(core, "seven")).toBe(good.handle);
+    expect(core.run(good).result).toBe(good.ptr + abi.SEGMENT_DATA + 33 + 13);
+    core.run({ opcode: abi.OP_SEGMENT_FREE, handle: good.ptr });
+    expect(core.run(good).result).toBe(abi.E_BAD_POINTER);
+    expect(segmentOf(core)).toBe(good.ptr);
+    expect(core.run(good).result).toBe(good.ptr + abi.SEGMENT_DATA + 13);
+  });
+
+  test("what is zero is no program and no segment, before the first frame and behind one with its own id", () => {
+    const core = new TinyDriver();
+    const zero = { opcode: abi.OP_ENCODE, handle: 0, ptr: 0, flags: 0 };
+    expect(core.run(zero).result).toBe(abi.E_BAD_HANDLE);
+    const handle = literalProgram(core, "one"), ptr = segmentOf(core), flags = abi.ENCODE_SAME_ID;
+    core.view.setFloat64(core.control + abi.UNIQUE_ID, 7, true);
+    expect(core.run({ opcode: abi.OP_ENCODE, handle, ptr, flags }).result).toBeGreaterThan(0);
+    expect(core.run({ ...zero, ptr, flags }).result).toBe(abi.E_BAD_HANDLE);
+    core.view.setFloat64(core.control + abi.UNIQUE_ID, -1, true);
+    expect(core.run({ opcode: abi.OP_ENCODE, handle, ptr, flags }).result).toBe(abi.E_BAD_ARGUMENT);
+  });
+
+  test("opaques that follow one another, and those that do not, are written in full", () => {
+    const core = openCore(), segment = core.openSegment();
+    const program = core.program([["<", abi.HOLE_OPAQUE], [">", abi.HOLE_END]], "JSON");
+    const seed = freshSeed(), random = new Random(seed);
+    console.log(`opaque seed ${seed}`);
+    const runs = [0, 7, 95, 9_990, 999_999_995, 2_147_483_630, -2_147_483_648, -12, ...opaquesOf(random, 40)];
+    for (const first of runs) {
+      for (let opaque = first; opaque < first + 25 && opaque < 2 ** 31; opaque++) {
+        const before = core.segmentLength(segment);
+        core.encode(program, segment, opaque, 0, [], undefined);
+        expect(new TextDecoder().decode(core.segmentBytes(segment, before + 8))).toBe(`<${opaque}>`);
+      }
+      core.resetSegment(segment);
+    }
   });
 
   test("without room in the arena there is no segment and no program, and nothing is lost", () => {

@@ -271,9 +271,6 @@ const ARGUMENT_LENGTHS = abi.ARGUMENT_LENGTHS;
 const ARGUMENT_TEXT = abi.ARGUMENT_TEXT;
 const ARGUMENT_BYTES = abi.ARGUMENT_BYTES;
 const SQ_TAIL = abi.SQ_TAIL;
-const SUBMISSIONS = abi.SUBMISSIONS;
-const SUBMISSION_MASK = abi.SUBMISSION_ENTRIES - 1;
-const SUBMISSION_SIZE = abi.SUBMISSION_SIZE;
 // Parts of a submission, in words, and in numbers of eight bytes.
 const SUBMITTED_TOKEN = abi.SUBMISSION_TOKEN >> 2;
 const SUBMITTED_HANDLE = abi.SUBMISSION_HANDLE >> 2;
@@ -286,6 +283,11 @@ const SUBMITTED_RESULT = abi.SUBMISSION_RESULT >> 2;
 export class Core {
   readonly #drive: () => void;
   readonly #control: number;
+  /** Address of the entry: the ring of submissions has one. */
+  readonly #entry: number;
+  /** Where arguments go, an address, and their lengths, in words. */
+  readonly #text: number;
+  readonly #lengths: number;
   readonly #u8: Uint8Array;
   readonly #i32: Int32Array;
   readonly #f64: Float64Array;
@@ -295,8 +297,6 @@ export class Core {
   readonly #spills = new Map<number, Spill>();
   #failure: CoreError | undefined;
   #feeding = false;
-  /** Address of the entry that was driven last. */
-  #entry = 0;
 
   /** Rows walked by the last `walk` or `takeIn` end here: the position to go on from. */
   walkedTo = 0;
@@ -329,6 +329,9 @@ export class Core {
     this.#drive = drive;
     this.#hostCrc32 = crc32;
     this.#control = control.value as number;
+    this.#entry = this.#control + abi.SUBMISSIONS;
+    this.#text = this.#control + ARGUMENT_TEXT;
+    this.#lengths = (this.#control + ARGUMENT_LENGTHS) >> 2;
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
@@ -535,30 +538,31 @@ export class Core {
     apart = false,
     id: number = NEW_ID,
   ): boolean {
-    const count = args.length;
-    const bodyLength = body === undefined ? 0 : body.length;
-    if (bodyLength === 0 && body !== undefined) this.#checkIsThere(body);
-    const text = this.#control + ARGUMENT_TEXT;
+    const bodyLength = body === undefined ? 0 : body.length || this.#empty(body);
+    const text = this.#text;
+    let flags = args.length;
     // Most frames have one.
-    if (count === 1) {
-      this.#i32[(this.#control + ARGUMENT_LENGTHS) >> 2] = this.#writeArgument(args[0]!, text) - text;
-    } else this.#writeArguments(args, text);
-    let flags = count;
-    if (apart) flags |= BODY_APART;
-    if (id !== NEW_ID) {
-      flags |= SAME_ID;
-      this.#f64[(this.#control + UNIQUE_ID) >> 3] = id;
-    }
-    const result = this.#command(OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
+    if (flags === 1) this.#i32[this.#lengths] = this.#writeArgument(args[0]!, text) - text;
+    else this.#writeArguments(args, text);
+    if (apart || id !== NEW_ID) flags |= this.#special(apart, id);
+    const result = this.#submit(OP_ENCODE, program, segment, bodyLength, value, flags, opaque);
     if (result < 0) return this.#notEncoded(result);
     if (body !== undefined && !apart) this.#u8.set(body, result);
     return true;
   }
 
+  /** What only some frames are; apart, so that engines can inline the rest. */
+  #special(apart: boolean, id: number): number {
+    if (id === NEW_ID) return BODY_APART;
+    this.#f64[(this.#control + UNIQUE_ID) >> 3] = id;
+    return apart ? BODY_APART | SAME_ID : SAME_ID;
+  }
+
   /** An array that was transferred elsewhere is empty, and must not become the frame of an empty body. */
-  #checkIsThere(body: Uint8Array): void {
+  #empty(body: Uint8Array): 0 {
     try {
       this.#u8.set(body, 0);
+      return 0;
     } catch (cause) {
       throw new ArgumentError("Cannot send a body that was transferred elsewhere meanwhile", { cause });
     }
@@ -947,24 +951,20 @@ export class Core {
   }
 
   #writeArguments(args: readonly (string | Uint8Array)[], at: number): void {
+    const limit = this.#control + ARGUMENT_TEXT + ARGUMENT_BYTES;
     let length = (this.#control + ARGUMENT_LENGTHS) >> 2;
     for (const arg of args) {
       const end = this.#writeArgument(arg, at);
+      if (end > limit) throw tooLong();
       this.#i32[length++] = end - at;
       at = end;
     }
   }
 
-  /** Writes an argument into the argument area; returns its end. */
+  /** Writes an argument at most 64 KiB behind the front of the argument area; returns its end, which a short one may put behind that. */
   #writeArgument(arg: string | Uint8Array, at: number): number {
-    const limit = this.#control + ARGUMENT_TEXT + ARGUMENT_BYTES;
-    if (typeof arg !== "string") {
-      if (arg.length > limit - at) throw tooLong();
-      this.#u8.set(arg, at);
-      return at + arg.length;
-    }
     const { length } = arg;
-    if (length > SHORT_TEXT || at + SHORT_TEXT > limit) return this.#writeLong(arg, at, limit);
+    if (typeof arg !== "string" || length > SHORT_TEXT) return this.#writeLong(arg, at);
     const u8 = this.#u8, i32 = this.#i32;
     let i = 0, all = 0;
     // Four characters at a time where they can be stored at once.
@@ -980,12 +980,18 @@ export class Core {
       u8[at + i] = unit;
       all |= unit;
     }
-    return all > 127 ? this.#writeLong(arg, at, limit) : at + length;
+    return all > 127 ? this.#writeLong(arg, at) : at + length;
   }
 
-  #writeLong(text: string, at: number, limit: number): number {
-    const { read, written } = encoder.encodeInto(text, this.#u8.subarray(at, limit));
-    if (read < text.length) throw tooLong();
+  #writeLong(arg: string | Uint8Array, at: number): number {
+    const limit = this.#control + ARGUMENT_TEXT + ARGUMENT_BYTES;
+    if (typeof arg !== "string") {
+      if (arg.length > limit - at) throw tooLong();
+      this.#u8.set(arg, at);
+      return at + arg.length;
+    }
+    const { read, written } = encoder.encodeInto(arg, this.#u8.subarray(at, limit));
+    if (read < arg.length) throw tooLong();
     return at + written;
   }
 
@@ -1004,7 +1010,7 @@ export class Core {
   }
 
   #must(opcode: number, handle = 0, ptr = 0, len = 0, value = 0, flags = 0, token = 0): number {
-    const result = this.#command(opcode, handle, ptr, len, value, flags, token);
+    const result = this.#submit(opcode, handle, ptr, len, value, flags, token);
     this.#check(opcode, result);
     return result;
   }
@@ -1013,32 +1019,44 @@ export class Core {
     if (result < 0) throw new CoreError(`The core refused command ${opcode}: error ${result}`);
   }
 
-  /** Submits one command and drives the core; the answer is read from the entry until the next command. */
   #command(opcode: number, handle = 0, ptr = 0, len = 0, value = 0, flags = 0, token = 0): number {
+    return this.#submit(opcode, handle, ptr, len, value, flags, token);
+  }
+
+  /** Submits one command and drives the core; the answer is read from the entry until the next command. */
+  #submit(
+    opcode: number,
+    handle: number,
+    ptr: number,
+    len: number,
+    value: number,
+    flags: number,
+    token: number,
+  ): number {
     if (this.#failure !== undefined) throw this.#failure;
     const i32 = this.#i32;
-    const tail = (this.#control + SQ_TAIL) >> 2;
-    const index = i32[tail]! & SUBMISSION_MASK;
-    const at = this.#control + SUBMISSIONS + index * SUBMISSION_SIZE;
-    const word = at >> 2;
+    const tail = (this.#control + SQ_TAIL) >> 2, entry = this.#entry, word = entry >> 2;
     i32[word] = opcode | flags << 16;
     i32[word + SUBMITTED_TOKEN] = token;
     i32[word + SUBMITTED_HANDLE] = handle;
     i32[word + SUBMITTED_PTR] = ptr;
-    this.#f64[(at >> 3) + SUBMITTED_VALUE] = value;
+    this.#f64[(entry >> 3) + SUBMITTED_VALUE] = value;
     i32[word + SUBMITTED_LEN] = len;
     i32[tail] = (i32[tail]! + 1) | 0;
-    this.#entry = at;
     try {
       this.#drive();
     } catch (cause) {
-      const code = i32[abi.PANIC_CODE >> 2], detail = i32[abi.PANIC_DETAIL >> 2];
-      this.#failure = new CoreError(`The core broke down in command ${opcode}: panic ${code}, detail ${detail}`, {
-        cause,
-      });
-      throw this.#failure;
+      throw this.#brokeDown(opcode, cause);
     }
     return i32[word + SUBMITTED_RESULT]!;
+  }
+
+  /** Apart, as every cold way out: engines inline what is short. */
+  #brokeDown(opcode: number, cause: unknown): CoreError {
+    const code = this.#i32[abi.PANIC_CODE >> 2], detail = this.#i32[abi.PANIC_DETAIL >> 2];
+    return this.#failure = new CoreError(`The core broke down in command ${opcode}: panic ${code}, detail ${detail}`, {
+      cause,
+    });
   }
 
   #answerHandle(): number {

@@ -1,7 +1,7 @@
 // Every number that the core and TypeScript agree on. Only `export const NAME = <integer>`, from 0 to 2^31-1 or a small
 // negative error code: both compilers read this file. Raise ABI_VERSION with any change to a number or a layout.
 
-export const ABI_VERSION = 2;
+export const ABI_VERSION = 3;
 
 // ── sizes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 /** Free bytes behind everything a loop may overshoot; also the tail of every block. */
@@ -46,22 +46,23 @@ export const WALK_LOWEST = 112;
 /** i64: the offset for which a walk found no room in its queue. */
 export const WALK_FAILED = 120;
 export const SUBMISSIONS = 128;
-export const SUBMISSION_ENTRIES = 64;
+/** The host drives each command when it has written it: a ring of one, at an address that both sides know when they are compiled. */
+export const SUBMISSION_ENTRIES = 1;
 export const SUBMISSION_SIZE = 32;
-/** SUBMISSIONS + 64 x 32 */
-export const COMPLETIONS = 2176;
+/** SUBMISSIONS + 1 x 32, at a multiple of 64 */
+export const COMPLETIONS = 192;
 export const COMPLETION_ENTRIES = 1024;
 export const COMPLETION_SIZE = 64;
 /** Lengths of the arguments, u32 each: COMPLETIONS + 1024 x 64 */
-export const ARGUMENT_LENGTHS = 67712;
+export const ARGUMENT_LENGTHS = 65728;
 /** Text of the arguments, back to back; also pairs and steps. 16-byte aligned. */
-export const ARGUMENT_TEXT = 67968;
+export const ARGUMENT_TEXT = 65984;
 /** Rows of the last record walk: ARGUMENT_TEXT + ARGUMENT_BYTES + SLACK */
-export const ROWS = 133568;
+export const ROWS = 131584;
 export const ROW_ENTRIES = 1024;
 export const ROW_SIZE = 64;
 /** ROWS + 1024 x 64 */
-export const CONTROL_SIZE = 199104;
+export const CONTROL_SIZE = 197120;
 
 // ── submission, 32 bytes; the answer is written back into it ─────────────────────────────────────────────────────────
 export const SUBMISSION_OPCODE = 0; // u16

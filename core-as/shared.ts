@@ -144,7 +144,8 @@ if (offsetof<Control>("uniqueId") != abi.UNIQUE_ID) ERROR("Control.uniqueId move
 if (<i32> offsetof<Control>() > abi.QUEUE_STATE) ERROR("Control reaches into QUEUE_STATE");
 if (abi.QUEUE_STATE + abi.QUEUE_STATE_SIZE > abi.SUBMISSIONS) ERROR("QUEUE_STATE reaches into the submissions");
 
-if (abi.SUBMISSIONS + abi.SUBMISSION_ENTRIES * abi.SUBMISSION_SIZE != abi.COMPLETIONS) ERROR("COMPLETIONS moved");
+if (abi.SUBMISSIONS + abi.SUBMISSION_ENTRIES * abi.SUBMISSION_SIZE > abi.COMPLETIONS) ERROR("COMPLETIONS moved");
+if (abi.COMPLETIONS % abi.COMPLETION_SIZE) ERROR("Completions are not aligned");
 if (abi.COMPLETIONS + abi.COMPLETION_ENTRIES * abi.COMPLETION_SIZE != abi.ARGUMENT_LENGTHS) {
   ERROR("ARGUMENT_LENGTHS moved");
 }

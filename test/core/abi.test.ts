@@ -306,7 +306,7 @@ describe("ABI", () => {
     expect(core.bytesInUse).toBe(0);
   });
 
-  test("64 commands are driven in one call, in order", () => {
+  test("what the ring holds is driven in one call, in order and once", () => {
     const core = new TinyDriver();
     const entries = Array.from(
       { length: abi.SUBMISSION_ENTRIES },

@@ -93,7 +93,7 @@ export const cases: readonly EndToEndCase[] = [
   sendCase(16_384, 1, 10_000, 2_000, 20_000),
   pushCase(128, 1_200_000, 100_000, 300_000, [raw(2.5), java(0.35)]),
   pushCase(1024, 400_000, 50_000, 200_000, [raw(2.2), NOT_ABOVE_JAVA]),
-  pushCase(16_384, 40_000, 20_000, 20_000, [raw(1.5), NOT_ABOVE_JAVA]),
+  pushCase(16_384, 100_000, 20_000, 20_000, [raw(1.5), NOT_ABOVE_JAVA]),
   {
     name: "through-128",
     kind: "through",

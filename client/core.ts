@@ -267,8 +267,6 @@ const OP_ENCODE = abi.OP_ENCODE;
 const BODY_APART = abi.ENCODE_BODY_APART;
 const SAME_ID = abi.ENCODE_SAME_ID;
 const UNIQUE_ID = abi.UNIQUE_ID;
-const ARGUMENT_LENGTHS = abi.ARGUMENT_LENGTHS;
-const ARGUMENT_TEXT = abi.ARGUMENT_TEXT;
 const ARGUMENT_BYTES = abi.ARGUMENT_BYTES;
 const SQ_TAIL = abi.SQ_TAIL;
 // Parts of a submission, in words, and in numbers of eight bytes.
@@ -330,8 +328,8 @@ export class Core {
     this.#hostCrc32 = crc32;
     this.#control = control.value as number;
     this.#entry = this.#control + abi.SUBMISSIONS;
-    this.#text = this.#control + ARGUMENT_TEXT;
-    this.#lengths = (this.#control + ARGUMENT_LENGTHS) >> 2;
+    this.#text = this.#control + abi.ARGUMENT_TEXT;
+    this.#lengths = (this.#control + abi.ARGUMENT_LENGTHS) >> 2;
     this.#u8 = new Uint8Array(memory.buffer);
     this.#i32 = new Int32Array(memory.buffer);
     this.#f64 = new Float64Array(memory.buffer);
@@ -468,7 +466,7 @@ export class Core {
 
   /** Compiles a header program. Its steps are at most 64 KiB. */
   program(steps: readonly Step[], serializeType: "JSON" | "ROCKETMQ"): number {
-    let at = this.#control + abi.ARGUMENT_TEXT;
+    let at = this.#text;
     const start = at, end = at + abi.ARGUMENT_BYTES;
     let kind = serializeType === "ROCKETMQ" ? abi.PROGRAM_BINARY : 0;
     for (const [literal, hole] of steps) {
@@ -624,7 +622,7 @@ export class Core {
   takeIn(frame: Frame, from: number, taking: Taking): number {
     const { queue, lowest, tags, checkCrc, noteAscii } = taking;
     storeOffset(this.#i32, (this.#control + abi.WALK_LOWEST) >> 2, lowest);
-    if (tags) this.#u8.set(tags.bytes, this.#control + abi.ARGUMENT_TEXT);
+    if (tags) this.#u8.set(tags.bytes, this.#text);
     const flags = abi.WALK_PUT | (checkCrc ? this.#crcFlags() : 0) | (tags ? abi.WALK_TAGS : 0) |
       (noteAscii ? abi.WALK_ASCII : 0);
     const rows = this.#command(abi.OP_WALK, queue, frame.bodyPtr, frame.bodyLength, from, flags, tags ? tags.count : 0);
@@ -697,7 +695,7 @@ export class Core {
 
   /** CRC-32 of any bytes, as an unsigned number; `seed` is that of the bytes before them. */
   crc32(bytes: Uint8Array, seed = 0): number {
-    const at = this.#control + abi.ARGUMENT_TEXT;
+    const at = this.#text;
     let crc = seed >>> 0;
     for (let from = 0; from < bytes.length; from += abi.ARGUMENT_BYTES) {
       const part = bytes.subarray(from, from + abi.ARGUMENT_BYTES);
@@ -744,7 +742,7 @@ export class Core {
     const parts = [this.#answerBytes()];
     for (let from = 0; from < bytes.length; from += abi.ARGUMENT_BYTES) {
       const part = bytes.subarray(from, from + abi.ARGUMENT_BYTES);
-      this.#u8.set(part, this.#control + abi.ARGUMENT_TEXT);
+      this.#u8.set(part, this.#text);
       this.#must(abi.OP_LZ4_WRITE, 0, 0, part.length);
       parts.push(this.#answerBytes());
     }
@@ -811,7 +809,7 @@ export class Core {
   /** Takes the lowest offsets that are not taken yet, at most `count` and at most 4,096. */
   takeOffsets(queue: number, count: number): Offset[] {
     const taken = this.#must(abi.OP_QUEUE_TAKE, queue, 0, Math.min(count, abi.PAIRS_MAX));
-    const at = this.#control + abi.ARGUMENT_TEXT + abi.PAIR_OFFSET, offsets: Offset[] = [];
+    const at = this.#text + abi.PAIR_OFFSET, offsets: Offset[] = [];
     for (let i = 0; i < taken; i++) offsets.push(this.#offsetAt(at + i * abi.PAIR_SIZE));
     return offsets;
   }
@@ -908,7 +906,7 @@ export class Core {
     for (let from = 0; from < queues.length; from += abi.RING_QUEUES) {
       this.#ringQueues(queues.slice(from, from + abi.RING_QUEUES));
       this.#ringClients(clientId, clientIds, nodes);
-      const count = this.#must(abi.OP_RING_SHARE), at = (this.#control + abi.ARGUMENT_TEXT) >> 2;
+      const count = this.#must(abi.OP_RING_SHARE), at = this.#text >> 2;
       for (let k = 0; k < count; k++) share.push(from + this.#i32[at + k]!);
     }
     return share;
@@ -938,7 +936,7 @@ export class Core {
 
   /** Writes texts as arguments, from `from` on, as many as go in one command. Returns how many those are, at least one. */
   #writeSome(texts: readonly string[], from: number): number {
-    const lengths = (this.#control + abi.ARGUMENT_LENGTHS) >> 2, start = this.#control + abi.ARGUMENT_TEXT;
+    const lengths = this.#lengths, start = this.#text;
     const limit = start + abi.ARGUMENT_BYTES, most = Math.min(texts.length - from, abi.ARGUMENTS_MAX);
     for (let at = start, count = 0;; count++) {
       const text = texts[from + count];
@@ -951,8 +949,8 @@ export class Core {
   }
 
   #writeArguments(args: readonly (string | Uint8Array)[], at: number): void {
-    const limit = this.#control + ARGUMENT_TEXT + ARGUMENT_BYTES;
-    let length = (this.#control + ARGUMENT_LENGTHS) >> 2;
+    const limit = this.#text + ARGUMENT_BYTES;
+    let length = this.#lengths;
     for (const arg of args) {
       const end = this.#writeArgument(arg, at);
       if (end > limit) throw tooLong();
@@ -961,7 +959,7 @@ export class Core {
     }
   }
 
-  /** Writes an argument at most 64 KiB behind the front of the argument area; returns its end, which a short one may put behind that. */
+  /** Writes an argument into the argument area; returns its end. A short one may end in the slack behind the area. */
   #writeArgument(arg: string | Uint8Array, at: number): number {
     const { length } = arg;
     if (typeof arg !== "string" || length > SHORT_TEXT) return this.#writeLong(arg, at);
@@ -984,7 +982,7 @@ export class Core {
   }
 
   #writeLong(arg: string | Uint8Array, at: number): number {
-    const limit = this.#control + ARGUMENT_TEXT + ARGUMENT_BYTES;
+    const limit = this.#text + ARGUMENT_BYTES;
     if (typeof arg !== "string") {
       if (arg.length > limit - at) throw tooLong();
       this.#u8.set(arg, at);
@@ -997,7 +995,7 @@ export class Core {
 
   #writePairs(offsets: readonly Offset[], sizes: readonly number[] | undefined, from: number, count: number): void {
     const i32 = this.#i32;
-    let word = (this.#control + abi.ARGUMENT_TEXT) >> 2;
+    let word = this.#text >> 2;
     for (let i = from; i < from + count; i++, word += abi.PAIR_SIZE >> 2) {
       storeOffset(i32, word + (abi.PAIR_OFFSET >> 2), offsets[i]!);
       if (sizes) i32[word + (abi.PAIR_BYTES >> 2)] = sizes[i]!;
@@ -1019,6 +1017,7 @@ export class Core {
     if (result < 0) throw new CoreError(`The core refused command ${opcode}: error ${result}`);
   }
 
+  /** The same as `#submit` for commands that leave most of it 0. */
   #command(opcode: number, handle = 0, ptr = 0, len = 0, value = 0, flags = 0, token = 0): number {
     return this.#submit(opcode, handle, ptr, len, value, flags, token);
   }

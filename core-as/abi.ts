@@ -46,7 +46,7 @@ export const WALK_LOWEST = 112;
 /** i64: the offset for which a walk found no room in its queue. */
 export const WALK_FAILED = 120;
 export const SUBMISSIONS = 128;
-/** The host drives each command when it has written it: a ring of one, at an address that both sides know when they are compiled. */
+/** The host drives each command when it has written it: a ring of one, at an address that both compilers know. */
 export const SUBMISSION_ENTRIES = 1;
 export const SUBMISSION_SIZE = 32;
 /** SUBMISSIONS + 1 x 32, at a multiple of 64 */

@@ -2,16 +2,16 @@
 // connection: a slot is taken where the frame would be encoded, and all sends are settled by one lent answer.
 import { Core, type Frame } from "../../client/core.ts";
 import type { SendResult } from "../../client/message.ts";
-import { DefaultProducer } from "../../client/producer/producer.ts";
+import type { DefaultProducer } from "../../client/producer/producer.ts";
 import type { ProducerKind } from "../../client/producer/send_kinds.ts";
 import { type SendContext, Sending } from "../../client/producer/sending.ts";
-import { createProducerOn } from "../../client/shared_client.ts";
 import { Calls, CALLS_MAX } from "../../client/remoting/calls.ts";
 import type { Call } from "../../client/remoting/remoting.ts";
 import { SendKinds } from "../../client/producer/send_kinds.ts";
 import { frameOf, sendAnswerBinary } from "../inputs/responses.ts";
 import { sendInput } from "../inputs/send.ts";
 import { cannedHost } from "./canned_host.ts";
+import { cannedProducer } from "./canned_producer.ts";
 import { coreModule } from "./core_module.ts";
 
 const { topic, tags } = sendInput;
@@ -50,13 +50,7 @@ export class AwaitedSends {
   }
 
   static async open(): Promise<AwaitedSends> {
-    const producer = createProducerOn<Uint8Array>(cannedHost, {
-      namesrvAddr: "127.0.0.1:9876",
-      producerGroup: sendInput.producerGroup,
-      serializeType: "ROCKETMQ",
-      compression: false,
-    });
-    if (!(producer instanceof DefaultProducer)) throw new Error("A producer of another class cannot be measured");
+    const producer = cannedProducer();
     // Afterwards the route is known.
     await producer.send({ topic, body: Uint8Array.of(1) });
     return new AwaitedSends(producer);

@@ -2,9 +2,9 @@
 import { Core, type Frame } from "../../client/core.ts";
 import type { SendResult } from "../../client/message.ts";
 import type { Producer } from "../../client/producer/producer.ts";
-import { createProducerOn } from "../../client/shared_client.ts";
 import { sendInput } from "../inputs/send.ts";
-import { cannedHost, CannedPeer } from "./canned_host.ts";
+import { CannedPeer } from "./canned_host.ts";
+import { cannedProducer } from "./canned_producer.ts";
 import { coreModule } from "./core_module.ts";
 import { SendFrames } from "./send_frames.ts";
 
@@ -17,12 +17,7 @@ export class Sends {
   }
 
   static async open(): Promise<Sends> {
-    const producer = createProducerOn<Uint8Array>(cannedHost, {
-      namesrvAddr: "127.0.0.1:9876",
-      producerGroup: sendInput.producerGroup,
-      serializeType: "ROCKETMQ",
-      compression: false,
-    });
+    const producer = cannedProducer();
     await producer.start();
     return new Sends(producer);
   }

@@ -46,7 +46,7 @@ export const WALK_LOWEST = 112;
 /** i64: the offset for which a walk found no room in its queue. */
 export const WALK_FAILED = 120;
 export const SUBMISSIONS = 128;
-/** The host drives each command when it has written it: a ring of one, at an address that both compilers know. */
+/** The host drives each command when it has written it: one entry, at an address that both compilers know. */
 export const SUBMISSION_ENTRIES = 1;
 export const SUBMISSION_SIZE = 32;
 /** SUBMISSIONS + 1 x 32, at a multiple of 64 */
@@ -269,7 +269,7 @@ export const HOLE_OPEN = 10;
 export const HOLE_CLOSE = 11;
 /** The last 12 of a unique id's 32 hexadecimal digits: time and counter. What stands before them belongs to the literal. */
 export const HOLE_UNIQUE_ID = 12;
-/** In the literal length of the first step: bit 15 of `hole` marks a program of the ROCKETMQ header kind. */
+/** Bit 15 of the first step's hole: a program of the ROCKETMQ header kind. */
 export const PROGRAM_BINARY = 32768;
 
 // ── record rows, 64 bytes ────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
-// Blocks of the arena: a buddy allocator. A block is a power of two from BLOCK_MIN on and lies at a multiple of its size;
-// its last SLACK bytes are nobody's. The lowest free address is taken first, because what was touched once stays resident.
+// Blocks of the arena: a buddy allocator (Knowlton 1965; Knuth, The Art of Computer Programming, 2.5). A block is a power of
+// two from BLOCK_MIN on and lies at a multiple of its size; its last SLACK bytes are nobody's. The lowest free address is taken
+// first, because what was touched once stays resident.
 //
 //   heap base ─► tree    u8 per node     a binary tree over all pages of the memory; node 1 is the root, its children 2, 3 …
 //                        what it holds:  0 nothing is free below it, k + 1: the largest free block below it has order k

@@ -1,7 +1,7 @@
-// CRC-32 (zlib's) without a carry-less multiply. Chorba: the polynomial has a sparse multiple with the exponents
-// {0, 145, 183, 211, 300}, so a word is folded by XOR-ing it, shifted, some words further on. Squaring over GF(2) doubles
-// exponents: the same numbers times eight are a multiple too, and those are whole bytes. Then a vector of 16 bytes is
-// folded without any shift, 145, 183, 211 and 300 bytes further on ("scaled Chorba").
+// CRC-32 (zlib's) without a carry-less multiply. Chorba (Russell 2024, arXiv 2412.16398): the polynomial has a sparse multiple
+// with the exponents {0, 145, 183, 211, 300}, so a word is folded by XOR-ing it, shifted, some words further on. Squaring over
+// GF(2) doubles exponents: the same numbers times eight are a multiple too, and those are whole bytes. Then a vector of 16
+// bytes is folded without any shift, 145, 183, 211 and 300 bytes further on ("scaled Chorba").
 //
 // Chorba leaves three vectors. Slicing needs an address and, where the engine checks bounds by itself, a comparison for each
 // of them; so only the last 16 are sliced. What the vectors before them do to those is looked up 16 half bytes at a time, in
@@ -24,7 +24,7 @@ export function crc32(entry: Submission): void {
   entry.result = 0;
 }
 
-/** CRC-32 of `length` bytes that follow others whose CRC-32 is `seed`. Reads up to SLACK bytes behind them. */
+/** CRC-32 of `length` bytes that follow others whose CRC-32 is `seed`. Reads up to 15 bytes behind them. */
 export function crc32Of(ptr: usize, length: u32, seed: u32): u32 {
   const end = ptr + length;
   if (length < 4) return ~byteWise(~seed, ptr, end);
@@ -190,7 +190,7 @@ const WINDOW: usize = 8192;
 /** The folded bytes: history, a window, and room for the zeroes behind the last ones. The window starts over when it is full. */
 const FOLDED: usize = SCRATCH;
 /** The bytes behind the folded ones, with what is owed to them. */
-const OWED: usize = memory.data(304 + 32 + 80, 16);
+const OWED: usize = memory.data(304 + 32, 16);
 
 /** SCALED_FROM bytes or more. The last 301 to 332, and what is owed to them, are left to Chorba. */
 function scaledChorba(ptr: usize, end: usize, state: u32): u32 {

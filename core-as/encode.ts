@@ -44,6 +44,7 @@ export function encode(entry: Submission): void {
   if (entry.result < 0) return;
 
   const segment = changetype<Segment>(ptr), inside = body & target().bodyMask;
+  // A number that no i64 has becomes the nearest one, NaN becomes 0: no conversion traps, and the result differs from the number.
   const text = textOf(flags & abi.ENCODE_COUNT_MASK), number = entry.value, value = <i64> number;
   if (<f64> value != number || <u64> abs(value) > INTEGER_MOST || text > <u64> abi.ARGUMENT_BYTES) {
     entry.result = abi.E_BAD_ARGUMENT;

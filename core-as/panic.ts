@@ -2,7 +2,7 @@ import * as abi from "./abi";
 
 /** A check that the compiler put in failed; the detail is its line. */
 const ABORT: u32 = 1;
-/** More submissions than the ring has entries. */
+/** More submissions wait than there are entries for them. */
 export const PANIC_SUBMISSIONS: u32 = 2;
 /** A segment holds more than it has room for. */
 export const PANIC_SEGMENT: u32 = 3;

@@ -1,4 +1,4 @@
-// The control block: indices, rings, argument area, rows. Its layout is fixed in abi.ts and proved at the end of this file.
+// The control block: indices, the submission, completions, argument area, rows. Its layout is fixed in abi.ts and proved at the end of this file.
 
 import * as abi from "./abi";
 
@@ -7,7 +7,7 @@ export const NULL_PAGE: u32 = 1024;
 
 export const SLACK: u32 = abi.SLACK;
 
-/** One command. The host writes it at `sqTail`; its function reads its arguments here and writes its answer here. */
+/** One command, in the only entry for one. The host writes it and raises `sqTail`; its function reads its arguments here and writes its answer here. */
 @unmanaged
 export class Submission {
   opcode: u16;
@@ -54,8 +54,6 @@ export class Control {
   shapeHits: u32;
   uniqueId: f64;
 }
-
-const CONTROL_SIZE: usize = abi.CONTROL_SIZE;
 
 /** Where the control block lies; the exported `control`. The slack is for loops that overshoot its last part. */
 export const CONTROL: usize = memory.data(abi.CONTROL_SIZE + abi.SLACK, 64);

@@ -6,9 +6,8 @@ import { SLACK } from "./shared";
 
 export const SCRATCH_BYTES: u32 = 114688;
 
-export const SCRATCH: usize = memory.data(114688 + 64, 16);
+export const SCRATCH: usize = memory.data(SCRATCH_BYTES + SLACK, 16);
 export const SCRATCH_END: usize = SCRATCH + SCRATCH_BYTES;
-if (SLACK != 64) ERROR("SCRATCH has other slack");
 
 const NOBODY: u32 = 0;
 export const LZ4_READER: u32 = 1;

@@ -8,7 +8,7 @@
 
 import { copy16 } from "./shared";
 
-/** A block that is being read, and where from and to. Belongs to `lz4.ts`. */
+/** A block that is being read, and where from and to. Belongs to `lz4_phases.ts`. */
 @unmanaged
 export class Lz4Block {
   /** The next byte of input, and the end of what has arrived. */

@@ -87,7 +87,7 @@ const PER_WORD = 2 ** -32;
 const BODY_CRC_AT = 8;
 const CRC_MASK = 0x7fffffff;
 /** High words from here on belong to numbers of 2^53 and more. */
-const SAFE_HIGH = 2 ** 21;
+export const SAFE_HIGH = 2 ** 21;
 
 // Where the parts of a completion lie, in words, and in numbers of eight bytes. They stand here because V8 reads what is
 // imported anew at each use: 2 to 3 ns a frame where the sources are run as they are.

@@ -1,14 +1,11 @@
 import * as abi from "../core-as/abi.ts";
-import type { Core, Frame, Offset } from "./core.ts";
+import { type Core, type Frame, type Offset, SAFE_HIGH } from "./core.ts";
 import type { Lease } from "./lease.ts";
 import type { RocketMQError } from "./errors.ts";
 import * as layout from "./protocol/record_layout.ts";
 import { walkRecords } from "./protocol/record_walk.ts";
 import * as sysFlags from "./protocol/sys_flag.ts";
 import { concat, readText } from "./protocol/text.ts";
-
-/** High words from here on belong to numbers of 2^53 and more. */
-const SAFE_HIGH = 2 ** 21;
 
 /** Where the bytes of a batch are: a slab, an array of its own, or the arena. */
 export interface Source {
@@ -40,8 +37,8 @@ export class MessageBatch {
   /** Why no body of the batch can be read. */
   unreadable: RocketMQError | undefined;
   /** Topic and tags that were read last: mostly they are everybody's. */
-  #topic: Last = NOTHING_READ;
-  #tags: Last = NOTHING_READ;
+  #topic: KnownText = NOTHING_READ;
+  #tags: KnownText = NOTHING_READ;
 
   constructor(source: Source, records: number, rows: number, count: number, lease?: Lease) {
     this.bytes = source.bytes;
@@ -87,13 +84,13 @@ export class MessageBatch {
     const at = this.u32(row, abi.ROW_TAGS);
     if (at === 0) return "";
     const from = this.records + at, length = this.u16(row, abi.ROW_TAGS_LEN);
-    if (!isLast(this.#tags, this.bytes, from, length)) this.#tags = readLast(this.bytes, from, length);
+    if (!isSame(this.#tags, this.bytes, from, length)) this.#tags = knownAt(this.bytes, from, length);
     return this.#tags.text;
   }
 
   topic(row: number): string {
     const from = this.records + this.u32(row, abi.ROW_TOPIC), length = this.u16(row, abi.ROW_TOPIC_LEN);
-    if (!isLast(this.#topic, this.bytes, from, length)) this.#topic = readLast(this.bytes, from, length);
+    if (!isSame(this.#topic, this.bytes, from, length)) this.#topic = knownAt(this.bytes, from, length);
     return this.#topic.text;
   }
 
@@ -182,23 +179,23 @@ const POSITIONS: readonly number[] = [
 const ELEMENT_BODY_AT = 20;
 
 /** A text of a batch that was read, and where it lies. */
-interface Last {
+interface KnownText {
   readonly text: string;
   readonly from: number;
   readonly length: number;
 }
 
-const NOTHING_READ: Last = { text: "", from: 0, length: -1 };
+const NOTHING_READ: KnownText = { text: "", from: 0, length: -1 };
 
-const readLast = (bytes: Uint8Array, from: number, length: number): Last => ({
+const knownAt = (bytes: Uint8Array, from: number, length: number): KnownText => ({
   text: readText(bytes, from, length),
   from,
   length,
 });
 
-function isLast(last: Last, bytes: Uint8Array, from: number, length: number): boolean {
-  if (last.length !== length) return false;
-  for (let i = 0, at = last.from; i < length; i++) if (bytes[from + i] !== bytes[at + i]) return false;
+function isSame(known: KnownText, bytes: Uint8Array, from: number, length: number): boolean {
+  if (known.length !== length) return false;
+  for (let i = 0, at = known.from; i < length; i++) if (bytes[from + i] !== bytes[at + i]) return false;
   return true;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The fuzzer: npm run fuzz -- [--count N] [--seed S]. Without a count it runs for five minutes.
+// The fuzzer; `npm run fuzz -- --help` says how.
 import { runTool } from "./bundle.mjs";
 
 await runTool("test/fuzz/main.ts");

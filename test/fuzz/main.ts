@@ -2,51 +2,37 @@
 
 import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { type FuzzArguments, parseArguments, USAGE } from "./arguments.ts";
 import { caseOf } from "./cases.ts";
 import { Finding, Fuzzer } from "./fuzzer.ts";
 import { loadFrames } from "./vectors.ts";
 
-interface Options {
-  readonly seed: number;
-  /** The first case. */
-  readonly from: number;
-  readonly count: number;
-  readonly seconds: number;
-}
-
-interface WorkerData extends Options {
+interface WorkerData extends FuzzArguments {
   /** One 32-bit number: cases begun. */
   readonly progress: SharedArrayBuffer;
 }
 
-const USAGE = "npm run fuzz -- [--count N] [--seed S] [--seconds T] [--from CASE]; without a count five minutes";
 /** No case takes so long, on any machine. */
 const STUCK_MS = 20_000;
 
-if (isMainThread) watch(parse(process.argv.slice(2)));
+if (isMainThread) main(process.argv.slice(2));
 else work(workerData as WorkerData);
 
-function parse(args: readonly string[]): Options {
-  const given = new Map<string, number>();
-  for (let i = 0; i < args.length; i += 2) {
-    const name = args[i]!, value = Number(args[i + 1]);
-    if (!["--count", "--seed", "--seconds", "--from"].includes(name) || !Number.isSafeInteger(value) || value < 0) {
-      console.error(USAGE);
-      process.exit(2);
-    }
-    given.set(name, value);
+function main(args: readonly string[]): void {
+  let options: FuzzArguments;
+  try {
+    options = parseArguments(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exitCode = 2;
+    return;
   }
-  const seconds = given.get("--seconds") ?? (given.has("--count") ? Infinity : 300);
-  return {
-    seed: given.get("--seed") ?? Math.floor(Math.random() * 2 ** 31),
-    from: given.get("--from") ?? 0,
-    count: given.get("--count") ?? Infinity,
-    seconds,
-  };
+  if (options.help) console.log(USAGE);
+  else watch(options);
 }
 
 /** Starts the worker and sees to it that it goes on. */
-function watch(options: Options): void {
+function watch(options: FuzzArguments): void {
   console.log(`seed ${options.seed}`);
   const progress = new SharedArrayBuffer(4), begun = new Int32Array(progress);
   const worker = new Worker(new URL(import.meta.url), { workerData: { ...options, progress } });

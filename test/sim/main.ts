@@ -4,16 +4,10 @@ import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type Plant, plant, PLANTS } from "./plants.ts";
+import { parseArguments, type SimArguments, USAGE } from "./arguments.ts";
+import { plant } from "./plants.ts";
 import { type Counts, type Outcome, runSeed } from "./run_seed.ts";
 
-interface Options {
-  readonly seeds: number;
-  readonly seed: number;
-  readonly plant: Plant | undefined;
-}
-
-const USAGE = `npm run sim -- [--seeds N] [--seed S] [--plant ${PLANTS.join("|")}]`;
 /** Given to a process that runs a share of the seeds: which share, of how many. */
 const SHARE = "--share";
 /** A seed's world lives about as long as the usual young generation: copying it would cost a quarter of the time. */
@@ -21,26 +15,21 @@ const YOUNG = "--max-semi-space-size=64";
 const FAILURES_SHOWN = 10;
 const PROCESSES_MAX = 2;
 
-function parse(args: readonly string[]): Options {
-  const given = new Map<string, string>();
-  for (let i = 0; i < args.length; i += 2) given.set(args[i]!, args[i + 1] ?? "");
-  const number = (name: string, otherwise: number): number => {
-    const value = Number(given.get(name) ?? otherwise);
-    return given.get(name) !== "" && Number.isSafeInteger(value) && value >= 0 ? value : usage();
-  };
-  const planted = given.get("--plant") as Plant | undefined;
-  const isKnown = [...given.keys()].every((name) => ["--seeds", "--seed", "--plant"].includes(name));
-  if (!isKnown || (planted !== undefined && !PLANTS.includes(planted))) usage();
-  return { seeds: number("--seeds", given.has("--seed") ? 1 : 1_000), seed: number("--seed", 1), plant: planted };
-}
-
-function usage(): never {
-  console.error(USAGE);
-  process.exit(2);
+async function main(args: readonly string[]): Promise<void> {
+  let options: SimArguments;
+  try {
+    options = parseArguments(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exitCode = 2;
+    return;
+  }
+  if (options.help) console.log(USAGE);
+  else await run(options, args);
 }
 
 /** Shares the seeds among processes, and adds up what they say. */
-async function run(options: Options, args: readonly string[]): Promise<void> {
+async function run(options: SimArguments, args: readonly string[]): Promise<void> {
   const started = performance.now();
   const processes = Math.min(PROCESSES_MAX, availableParallelism(), options.seeds);
   const totals = new Totals();
@@ -61,7 +50,7 @@ async function run(options: Options, args: readonly string[]): Promise<void> {
   totals.print(options, (performance.now() - started) / 1_000);
 }
 
-async function runShare({ seed, seeds, plant: planted }: Options, index: number, of: number): Promise<void> {
+async function runShare({ seed, seeds, plant: planted }: SimArguments, index: number, of: number): Promise<void> {
   if (planted) plant(planted);
   for (let i = index; i < seeds; i += of) {
     const outcome = await runSeed(seed + i);
@@ -97,7 +86,7 @@ class Totals {
     console.log(why);
   }
 
-  print({ seed, seeds, plant: planted }: Options, seconds: number): void {
+  print({ seed, seeds, plant: planted }: SimArguments, seconds: number): void {
     for (const name of NAMES) {
       const share = this.#seeds === 0 ? 0 : Math.floor(100 * (this.#seedsWith.get(name) ?? 0) / this.#seeds);
       console.log(`${name.padEnd(10)} ${String(this.#sums.get(name) ?? 0).padStart(9)}  in ${share} % of the seeds`);
@@ -114,5 +103,5 @@ class Totals {
 
 const share = process.argv.indexOf(SHARE);
 const args = process.argv.slice(2, share < 0 ? undefined : share);
-if (share < 0) await run(parse(args), args);
-else await runShare(parse(args), Number(process.argv[share + 1]), Number(process.argv[share + 2]));
+if (share < 0) await main(args);
+else await runShare(parseArguments(args), Number(process.argv[share + 1]), Number(process.argv[share + 2]));

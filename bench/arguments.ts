@@ -33,7 +33,7 @@ npm run bench -- canned --help   clients in JavaScript at a server that does no 
   --quick          fewer batches: under two minutes a runtime
   --json           one line of JSON for each measured pair
   --svg FOLDER     plots
-  --results        writes bench/RESULTS.md and its plots
+  --results        writes the runtimes' sections of bench/RESULTS.md, which have to be measured whole, and their plots
   --no-peers       leaves out ali-ons and Java, which are installed under build/bench otherwise
 
 In the table * marks the best JavaScript we know.
@@ -60,6 +60,9 @@ export function parseArguments(args: readonly string[]): BenchArguments {
   });
   if (values.runtimes !== undefined && values.runtimes !== "all") {
     throw new Error(`--runtimes takes "all", got "${values.runtimes}"`);
+  }
+  if (values.results && (values.only.length > 0 || values["no-peers"])) {
+    throw new Error("--results writes whole sections, without --only and --no-peers");
   }
   const named = values.runtime.flatMap((names) => names.split(",")).map(runtimeOf);
   const runtimes: readonly RuntimeName[] = values.runtimes === "all" ? RUNTIMES : named.length > 0 ? named : ["node"];

@@ -48,8 +48,9 @@ async function main(args) {
   else console.log(report.tableOf(results));
   (options.json ? console.error : console.log)(report.summaryOf(results));
   if (options.svg !== undefined) await plot(results, runtimes, options.svg);
-  if (options.results) await keep(results, runtimes);
   for (const failure of failures) console.error(failure);
+  if (options.results && failures.length > 0) console.error("bench/RESULTS.md stays as it is");
+  else if (options.results) await keep(results, runtimes);
   return failures.length > 0 || report.missedBars(results).length > 0 ? 1 : 0;
 }
 

@@ -7,6 +7,8 @@ import { bundle } from "./bundle.mjs";
 import { nodeOf } from "./node_lines.mjs";
 import { at, quietly } from "./steps.mjs";
 
+const RESULTS = at("bench/RESULTS.md");
+
 /**
  * The exit code. `casesOf` takes the benchmark's modules, `section` is that of bench/RESULTS.md, `measure` gives runs, setting
  * and failures.
@@ -17,6 +19,7 @@ export async function runCases(args, casesOf, section, measure) {
   try {
     options = bench.parseEndToEndArguments(args);
     cases = bench.chosenCases(options.only, casesOf(bench));
+    if (options.results) requireRuntimes(bench, section, options);
   } catch (error) {
     console.error(`${error.message}\n\n${bench.USAGE}`);
     return 2;
@@ -32,9 +35,10 @@ export async function runCases(args, casesOf, section, measure) {
   if (options.json) { for (const line of bench.barLines(rows)) console.log(line); }
   else console.log(bench.endToEndTable(rows));
   (options.json ? console.error : console.log)(bench.endToEndSummary(rows));
-  if (options.results) keepResults(bench, section, rows, setting);
   for (const failure of failures) console.error(failure);
-  return failures.length > 0 || bench.missedOf(rows).length > 0 ? 1 : 0;
+  const lacking = options.results ? keepResults(bench, section, { cases, runs, rows, setting }) : [];
+  if (lacking.length > 0) console.error(`bench/RESULTS.md stays as it is, for want of\n${lacking.join("\n")}`);
+  return failures.length + lacking.length > 0 || bench.missedOf(rows).length > 0 ? 1 : 0;
 }
 
 function readKept(bench, files) {
@@ -44,10 +48,27 @@ function readKept(bench, files) {
   return { runs: kept.flatMap(({ runs }) => runs), setting, failures: [] };
 }
 
-function keepResults(bench, section, rows, setting) {
-  const file = at("bench/RESULTS.md");
-  const text = readFileSync(file, "utf8");
-  writeFileSync(file, bench.replaceSection(text, section, bench.endToEndMarkdown(rows, setting)));
+/** Before an hour is spent: runs on fewer runtimes would not make the section whole. */
+function requireRuntimes(bench, section, { from, runtimes }) {
+  if (from.length > 0) return;
+  const left = runtimesKept(bench, section).filter((runtime) => !runtimes.includes(runtime));
+  if (left.length === 0) return;
+  throw new Error(
+    `bench/RESULTS.md has ${left.join(" and ")} too: --runtime each of them, or bring runs together with --from`,
+  );
+}
+
+const runtimesKept = (bench, section) => bench.runtimesIn(bench.sectionOf(readFileSync(RESULTS, "utf8"), section));
+
+/** Writes the section; or returns what is not measured of it, and leaves it as it is. */
+function keepResults(bench, section, { cases, runs, rows, setting }) {
+  const markdown = bench.endToEndMarkdown(rows, setting);
+  const runtimes = new Set([...runtimesKept(bench, section), ...bench.runtimesIn(markdown)]);
+  const lacking = bench.lackingOf(cases, runs, [...runtimes]);
+  if (lacking.length === 0) {
+    writeFileSync(RESULTS, bench.replaceSection(readFileSync(RESULTS, "utf8"), section, markdown));
+  }
+  return lacking;
 }
 
 /** Collects runs and failures, and tells of them as they come. */

@@ -28,7 +28,7 @@ npm run bench -- canned [options]   clients in JavaScript, at a server that answ
   --runs N          runs of each client in each case, in turns (default 3)
   --json            lines of JSON instead of a table
   --from FILE       shows the lines that --json printed, and runs nothing; may be given several times
-  --results         writes the section of bench/RESULTS.md
+  --results         writes the section of bench/RESULTS.md, which has to be measured whole
   --profile FOLDER  CPU profiles of ours, on Node
 
 Exit code 0 when every bar holds on Node 20, 1 when one is missed or something failed, 2 for wrong options.`;
@@ -54,6 +54,9 @@ export function parseEndToEndArguments(args: readonly string[]): EndToEndArgumen
   const runtimes = chosenOf(RUNTIMES, values.runtime, "--runtime", ["node"]);
   if (values.profile !== undefined && runtimes.some((runtime) => runtime !== "node")) {
     throw new Error("--profile is for Node alone");
+  }
+  if (values.results && values.only.length + values.client.length > 0) {
+    throw new Error("--results writes a whole section, without --only and --client");
   }
   return {
     runtimes,

@@ -1,7 +1,7 @@
-// What `scripts/bench_e2e.mjs` uses.
+// What `scripts/bench_end_to_end.mjs` and `scripts/bench_canned.mjs` use.
 export { createTopic } from "../peers/raw_wire.ts";
 export { ALI_ONS_VERSION } from "../peers/ali_ons_codec.ts";
-export { replaceSection } from "../report/results.ts";
+export { replaceSection, sectionOf } from "../report/results.ts";
 export { parseEndToEndArguments, USAGE } from "./arguments.ts";
 export { cannedCases } from "./canned_cases.ts";
 export { cases, chosenCases, RATE } from "./cases.ts";
@@ -14,6 +14,7 @@ export {
   endToEndTable,
   readLines,
   runLine,
+  runtimesIn,
   settingLine,
 } from "./table.ts";
-export { missedOf, rowsOf } from "./verdict.ts";
+export { lackingOf, missedOf, rowsOf } from "./verdict.ts";

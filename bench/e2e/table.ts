@@ -52,6 +52,10 @@ export function endToEndMarkdown(rows: readonly Row[], { processor, system, date
   ).join("\n\n");
 }
 
+/** The runtimes, by the names that `--runtime` takes, of which `endToEndMarkdown` has written figures. */
+export const runtimesIn = (markdown: string): readonly string[] =>
+  [...markdown.matchAll(/^Ours on (\w+) /gm)].map(([, name]) => name!);
+
 /** A run as `--json` prints it and `--from` reads it. */
 export const runLine = (run: Run): string => JSON.stringify({ run });
 export const settingLine = (setting: Setting): string => JSON.stringify({ setting });

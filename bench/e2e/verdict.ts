@@ -103,6 +103,21 @@ const judgedOf = (bar: Bar, what: Judged["what"], ratio: number): Judged => ({
   verdict: bar.goal === undefined ? "told" : ratio <= bar.goal ? "met" : "missed",
 });
 
+/** What was not run: clients of cases, ours and others that run on a runtime on each of these. */
+export function lackingOf(
+  cases: readonly BenchCase[],
+  runs: readonly Run[],
+  runtimes: readonly string[],
+): readonly string[] {
+  return cases.flatMap(({ name, clients }) =>
+    clients.flatMap((client) => {
+      const own = runs.filter((run) => run.name === name && run.client === client);
+      const isThere = (on: string) => own.some(({ runtime }) => runtime === null || runtime.startsWith(`${on} `));
+      return runtimes.filter((runtime) => !isThere(runtime)).map((runtime) => `${name}, ${client}, ${runtime}`);
+    })
+  );
+}
+
 /** Bars decide on Node 20; Deno and Bun are printed. */
 export const decides = ({ runtime }: Pick<Row, "runtime">): boolean => runtime.startsWith("node 20.");
 

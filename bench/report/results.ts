@@ -13,10 +13,21 @@ export interface Setting {
 
 /** Puts `content` between the markers of a section. Throws when there are none. */
 export function replaceSection(text: string, name: string, content: string): string {
+  const { from, to } = placeOf(text, name);
+  return `${text.slice(0, from)}\n${content.trim()}\n${text.slice(to)}`;
+}
+
+/** What lies between the markers of a section. Throws when there are none. */
+export function sectionOf(text: string, name: string): string {
+  const { from, to } = placeOf(text, name);
+  return text.slice(from, to);
+}
+
+function placeOf(text: string, name: string): { readonly from: number; readonly to: number } {
   const begin = `<!-- begin ${name} -->`, end = `<!-- end ${name} -->`;
   const from = text.indexOf(begin), to = text.indexOf(end);
   if (from < 0 || to < from) throw new Error(`There is no section "${name}" between ${begin} and ${end}`);
-  return `${text.slice(0, from + begin.length)}\n${content.trim()}\n${text.slice(to)}`;
+  return { from: from + begin.length, to };
 }
 
 /** One runtime's figures. `plot` is the path of its picture. */

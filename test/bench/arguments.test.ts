@@ -31,6 +31,8 @@ describe("the arguments of npm run bench", () => {
     expect(() => parseArguments(["--runtime", "node18"])).toThrow("node22");
     expect(() => parseArguments(["--runtimes", "some"])).toThrow(`"all"`);
     expect(() => parseArguments(["--fast"])).toThrow("--fast");
+    expect(() => parseArguments(["--results", "--only", "crc"])).toThrow("without --only");
+    expect(() => parseArguments(["--results", "--no-peers"])).toThrow("--no-peers");
   });
 });
 

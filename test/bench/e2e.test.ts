@@ -13,9 +13,10 @@ import {
   endToEndTable,
   readLines,
   runLine,
+  runtimesIn,
   settingLine,
 } from "../../bench/e2e/table.ts";
-import { medianOf, missedOf, rowsOf, type Run } from "../../bench/e2e/verdict.ts";
+import { lackingOf, medianOf, missedOf, rowsOf, type Run } from "../../bench/e2e/verdict.ts";
 
 const NODE = "node 20.20.2";
 
@@ -75,6 +76,8 @@ describe("arguments", () => {
     [["--runs", "two"], "--runs takes a whole number"],
     [["--profile", "x", "--runtime", "deno"], "--profile is for Node alone"],
     [["--nonsense"], "nonsense"],
+    [["--results", "--only", "w64"], "without --only"],
+    [["--results", "--client", "ours"], "without --only and --client"],
   ])("%j is refused, with what is wrong", (args, message) => {
     expect(() => parseEndToEndArguments(args)).toThrow(message);
   });
@@ -117,6 +120,17 @@ test("settings go to a program and come back", () => {
   expect(() => settings.number("messages")).toThrow('The setting "messages" is missing');
   expect(() => settings.number("topic")).toThrow('must be a number, got "a=b"');
   expect(() => parseSettings(["send", "topic"])).toThrow('A setting is name=value, got "topic"');
+});
+
+test("a section is whole with a run of each client, and with ours on each runtime that it has", () => {
+  const clients = ["raw socket", "Java", "Go", "ali-ons"].map((client) => run(client, 1));
+  const onNode = [run("ours", 1, NODE), ...clients];
+  expect(lackingOf(push, onNode, ["node"])).toEqual([]);
+  expect(lackingOf(push, onNode, ["node", "deno"])).toEqual(["push-128, ours, deno"]);
+  expect(lackingOf(push, onNode.slice(2), ["node"])).toEqual(["push-128, ours, node", "push-128, raw socket, node"]);
+  const rows = rowsOf(push, [...onNode, run("ours", 1, "deno 2.9.6")]);
+  const markdown = endToEndMarkdown(rows, { processor: "p", system: "s", date: "d", versions: "v" });
+  expect(runtimesIn(markdown)).toEqual(["node", "deno"]);
 });
 
 describe("medians and verdicts", () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { RUNTIMES } from "../../bench/arguments.ts";
 import { plotOf } from "../../bench/report/plot.ts";
-import { replaceSection, resultsSection } from "../../bench/report/results.ts";
+import { replaceSection, resultsSection, sectionOf } from "../../bench/report/results.ts";
 import type { Result } from "../../bench/result.ts";
 
 const results: readonly Result[] = [
@@ -32,11 +32,13 @@ describe("sections of RESULTS.md", () => {
     const once = replaceSection(text, "a", "new\n");
     expect(once).toBe(text.replace("old", "new"));
     expect(replaceSection(once, "a", "new")).toBe(once);
+    expect(sectionOf(once, "a")).toBe("\nnew\n");
     expect(replaceSection(text, "b", "x")).toBe(text.replace("begin b -->\n", "begin b -->\nx\n"));
   });
 
   test("must be there", () => {
     expect(() => replaceSection(text, "c", "new")).toThrow(`no section "c"`);
+    expect(() => sectionOf(text, "c")).toThrow(`no section "c"`);
   });
 
   test("are there for every runtime and for the bars that were missed", () => {

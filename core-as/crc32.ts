@@ -150,10 +150,10 @@ function chorba(ptr: usize, length: u32, state: u32): u32 {
 
 /** One of the four bytes that each byte of two vectors comes to. */
 function halves(byte: usize, nearLow: v128, nearHigh: v128, farLow: v128, farHigh: v128): v128 {
-  const at = NEAR + byte * 32, farAt = FAR + byte * 32;
+  const near = NEAR + byte * 32, far = FAR + byte * 32;
   return v128.xor(
-    v128.xor(i8x16.swizzle(v128.load(at), nearLow), i8x16.swizzle(v128.load(at + 16), nearHigh)),
-    v128.xor(i8x16.swizzle(v128.load(farAt), farLow), i8x16.swizzle(v128.load(farAt + 16), farHigh)),
+    v128.xor(i8x16.swizzle(v128.load(near), nearLow), i8x16.swizzle(v128.load(near + 16), nearHigh)),
+    v128.xor(i8x16.swizzle(v128.load(far), farLow), i8x16.swizzle(v128.load(far + 16), farHigh)),
   );
 }
 

@@ -73,7 +73,7 @@ export class TinyDriver {
     this.view.setUint32(this.control + which, value, true);
   }
 
-  /** Writes a command into the ring; returns the address of its entry. */
+  /** Writes a command; returns the address of its entry. */
   submit(command: Command): number {
     const { view, control } = this;
     const tail = this.index(abi.SQ_TAIL);

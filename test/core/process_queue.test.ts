@@ -139,6 +139,23 @@ describe("what is left", () => {
     expect(core.queueState(queue)).toEqual({ count: 0, taken: 0, bytes: 0, min: -1, max: 9, span: 0 });
   });
 
+  test("a run takes what is in it and its neighbours stay, wherever in a leaf it begins and ends", () => {
+    const core = openCore(), queue = core.openQueue();
+    const offsets = Array.from({ length: 192 }, (_, offset) => offset), sizes = offsets.map(() => 1);
+    for (let first = 60; first < 132; first++) {
+      for (let end = first; end < 196; end++) {
+        core.putOffsets(queue, offsets, sizes);
+        core.removeRuns(queue, [first], [end - first]);
+        const { count, bytes } = core.queueState(queue), left = first + Math.max(0, 192 - end);
+        // Those that come again are the ones that were gone.
+        const again = core.putOffsets(queue, offsets.slice(first, end), sizes);
+        if (count !== left || bytes !== left || again !== 192 - left) {
+          throw new Error(`from ${first} to ${end}: ${count}`);
+        }
+      }
+    }
+  });
+
   test("the last offset of all is kept like any other", () => {
     const core = openCore(), queue = core.openQueue();
     expect(core.putOffsets(queue, [LAST, 0], [7, 8])).toBe(2);

@@ -41,8 +41,7 @@ export class JavaClient {
     const program = this.#start(trial, "Produce", { ...options });
     const done = program.lines.first(({ event }) => event === "closed", "the end of the Java producer");
     await program.whileAlive(done);
-    const failed = program.lines.items.find(({ event }) => event === "failed");
-    if (failed !== undefined) throw new Error(`the Java producer failed: ${JSON.stringify(failed)}`);
+    noneFailed(program, "producer");
     const sent = program.lines.items.filter((line): line is JavaSent => line.event === "sent");
     return sent.sort((one, other) => indexOf(one.key) - indexOf(other.key));
   }
@@ -114,8 +113,10 @@ export class JavaConsumer {
     return this.messages;
   }
 
-  close(): Promise<void> {
-    return this.#program.close();
+  /** Ends it when what it was given is consumed and committed. Fails if that was not so in time. */
+  async close(): Promise<void> {
+    await this.#program.close();
+    noneFailed(this.#program, "consumer");
   }
 
   kill(): Promise<void> {
@@ -133,6 +134,11 @@ export function javaBody(key: string, length: number): Uint8Array {
 }
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+function noneFailed({ lines }: Reporter<JavaLine>, what: string): void {
+  const failed = lines.items.find(({ event }) => event === "failed");
+  if (failed !== undefined) throw new Error(`the Java ${what} failed: ${JSON.stringify(failed)}`);
+}
 
 const indexOf = (key: string): number => Number(key.slice(key.lastIndexOf("-") + 1));
 const isMessage = (line: JavaLine): line is JavaMessage => line.event === "message";

@@ -30,6 +30,8 @@ export interface Host {
   readText?(bytes: Uint8Array, from: number, to: number): string;
   /** The same for bytes below 128, of any number, where that is quicker still. */
   readAscii?(bytes: Uint8Array, from: number, to: number): string;
+  /** Memory of its own that need not be cleared first, where the runtime has such: what nobody has written, nobody reads. */
+  allocate?(length: number): Uint8Array;
   /** Absent where there is no file system. */
   readonly files?: FileStore;
 }

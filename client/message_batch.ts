@@ -1,5 +1,6 @@
 import * as abi from "../core-as/abi.ts";
 import { type Core, type Frame, type Offset, SAFE_HIGH } from "./core.ts";
+import type { Host } from "./host.ts";
 import type { Lease } from "./lease.ts";
 import type { RocketMQError } from "./errors.ts";
 import * as layout from "./protocol/record_layout.ts";
@@ -255,21 +256,26 @@ const SLAB_PARTS = 4;
 
 /** JavaScript memory that consecutive batches share: a buffer for each of them would be slower. */
 export class Slabs {
+  readonly #allocate: (length: number) => Uint8Array;
   /** The slab of the last `take`. */
   last: Source = sourceOf(new Uint8Array(0));
   #shared: Source = this.last;
   #used = 0;
   #size = SLAB_FIRST;
 
+  constructor({ allocate }: Pick<Host, "allocate">) {
+    this.#allocate = allocate ?? ((length) => new Uint8Array(length));
+  }
+
   /** Finds room for so many bytes in `last`, and returns where. */
   take(length: number): number {
     if (length > SLAB_LAST / SLAB_PARTS) {
-      this.last = sourceOf(new Uint8Array(length));
+      this.last = sourceOf(this.#allocate(length));
       return 0;
     }
     while (length > this.#size / SLAB_PARTS) this.#size *= 2;
     if (this.#used + length > this.#shared.bytes.length) {
-      this.#shared = sourceOf(new Uint8Array(this.#size));
+      this.#shared = sourceOf(this.#allocate(this.#size));
       this.#used = 0;
     }
     this.last = this.#shared;

@@ -5,6 +5,7 @@ import { coreBytes } from "../build/core_bytes.js";
 import type { Clock, Host } from "../client/host.ts";
 import { deflate, inflate } from "./compression.ts";
 import { files } from "./files.ts";
+import { allocate } from "./memory.ts";
 import { connectSocket } from "./socket.ts";
 import { readAscii, readText } from "./text.ts";
 
@@ -38,6 +39,7 @@ export const host: Host = {
   ...(isBun ? { crc32: (bytes: Uint8Array) => crc32(bytes) } : {}),
   readText,
   readAscii,
+  allocate,
   hmacSha1: (key, bytes) => new Uint8Array(createHmac("sha1", key).update(bytes).digest()),
   files,
 };

@@ -28,7 +28,7 @@ const rules: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 /** `bench/ours/` calls, each thing in one place, what users reach only through a socket; the rest of `bench/` does not. */
-const measured: readonly RegExp[] = [...rules["bench"]!, own("client"), /^host-node\/text\.ts$/];
+const measured: readonly RegExp[] = [...rules["bench"]!, own("client"), /^host-node\/(text|memory)\.ts$/];
 
 const rulesOf = (folder: string, path: string): readonly RegExp[] =>
   path.startsWith("bench/ours/") ? measured : rules[folder]!;

@@ -9,6 +9,8 @@ import { Slabs } from "../../client/message_batch.ts";
 import { readPullAnswer } from "../../client/protocol/pull.ts";
 import { buildSubscription } from "../../client/protocol/subscription.ts";
 import { readingWith } from "../../client/pulled_message.ts";
+// Only on Node and Bun.
+import { allocate } from "../../host-node/memory.ts";
 // The same on every runtime.
 import { readAscii, readText } from "../../host-node/text.ts";
 import { FIRST_OFFSET } from "../inputs/records.ts";
@@ -90,7 +92,7 @@ function contextOf(core: Core): IntakeContext<string> {
   return {
     instance: { core, report: fail },
     options: { checkCrc: true },
-    slabs: new Slabs(),
+    slabs: new Slabs("Deno" in globalThis ? {} : { allocate }),
     reading,
   } as unknown as IntakeContext<string>;
 }

@@ -59,7 +59,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
   readonly options: ResolvedPushConsumerOptions<T>;
   readonly store: BrokerOffsetStore;
   readonly credits: Credits;
-  readonly slabs = new Slabs();
+  readonly slabs: Slabs;
   readonly reading: Reading<T>;
   readonly #consuming: ConsumeConcurrently<T>;
   readonly #subscriptions = new Map<string, SubscriptionData>();
@@ -91,6 +91,7 @@ export class DefaultPushConsumer<T> extends QueryingClient<ConsumerEvents> imple
     this.options = options;
     this.store = new BrokerOffsetStore(instance, options.consumerGroup);
     this.credits = new Credits(instance.options.coreMemory);
+    this.slabs = new Slabs(instance.host);
     this.reading = readingWith(instance, options.codec);
     this.#paused = new PausedQueues(instance.routes.queueNames);
     this.#consuming = new ConsumeConcurrently(

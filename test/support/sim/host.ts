@@ -20,6 +20,8 @@ export function simulatedHost(_name: string, ip: string, events: Events, clock: 
     defer: (task) => events.defer(task),
     // As Deno and Bun: long bodies are compared by it.
     crc32: (bytes) => crc32(bytes),
+    // As Node and Bun, but never zero by chance.
+    allocate: (length) => new Uint8Array(length).fill(0xaa),
     inflate(type, bytes, maxLength, mayWait) {
       check(type);
       const result = plain(inflateSync(bytes, { maxOutputLength: maxLength }));

@@ -19,7 +19,8 @@ import { COMPRESSED } from "./protocol/sys_flag.ts";
 import { concat } from "./protocol/text.ts";
 import { elementsOf, outerRecord } from "./inner_messages.ts";
 import { batchOf, type MessageBatch } from "./message_batch.ts";
-import { inflateBody, PulledMessage, type Reading, readingWith } from "./pulled_message.ts";
+import { PulledMessage } from "./pulled_message.ts";
+import { inflateBody, type Reading, readingWith } from "./reading.ts";
 
 /** The wire format without a client: no sockets, no timers. */
 export interface RemotingCodec {

@@ -3,7 +3,7 @@ import { type MessageBatch, walkedBatch } from "./message_batch.ts";
 import { FrameError } from "./errors.ts";
 import { decodeRecord, encodeRecord, type StoredRecord } from "./protocol/record.ts";
 import { COMPRESSED } from "./protocol/sys_flag.ts";
-import { inflateBody, type Reading } from "./pulled_message.ts";
+import { inflateBody, type Reading } from "./reading.ts";
 
 /**
  * An inner batch with more messages is refused: their rows alone would take 16 MiB. No sender writes so many, since a batch

@@ -1,53 +1,19 @@
 import * as abi from "../core-as/abi.ts";
-import { canBorrow, type Codec, type TextReader, textReader } from "./body_codec.ts";
-import type { Core, Offset } from "./core.ts";
-import { CodecError, FrameError, isRocketMQError, UnsupportedError } from "./errors.ts";
-import type { Host } from "./host.ts";
+import { CodecError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import { settledError } from "./lease.ts";
 import type { MessageBatch } from "./message_batch.ts";
 import type { MessageExt, MessageQueue } from "./message.ts";
-import { hostText } from "./protocol/hosts.ts";
-import { createOffsetMsgId } from "./protocol/ids.ts";
+import type { Offset } from "./core.ts";
 import { isRetryTopic } from "./protocol/names.ts";
-import { decodeProperties } from "./protocol/properties.ts";
 import * as names from "./protocol/property_names.ts";
-import * as layout from "./protocol/record_layout.ts";
-import * as sysFlags from "./protocol/sys_flag.ts";
-
-/** What a message needs of its consumer to read itself. */
-export interface Reading<T> {
-  readonly host: Pick<Host, "inflate" | "readText" | "readAscii">;
-  /** Reads LZ4; hosts do the rest. */
-  readonly core: Pick<Core, "inflateLz4">;
-  readonly codec: Codec<T>;
-  /** The codec keeps nothing of the bytes it reads: it needs no copy of its own. */
-  readonly lendsBodies: boolean;
-  /** The codec's way to read bodies that are ASCII or short from where they lie. */
-  readonly readText: TextReader<T> | undefined;
-  /** Longest body after decompression, in bytes: bombs end here. */
-  readonly maxBodyBytes: number;
-}
-
-export const readingWith = <T>({ host, core }: Pick<Reading<T>, "host" | "core">, codec: Codec<T>): Reading<T> => ({
-  host,
-  core,
-  codec,
-  lendsBodies: canBorrow(codec),
-  readText: textReader(codec, host),
-  maxBodyBytes: BODY_MAX,
-});
+import { inflateBody, type Reading } from "./reading.ts";
+import * as stored from "./stored_fields.ts";
 
 /** In the place of a body or tags that nobody has asked for yet. */
 const UNREAD: unique symbol = Symbol("unread");
 
-/** In front of the body of an inner batch's element. */
-const FLAG_BEFORE_BODY = 8;
-
 /** No lease has this generation. */
 const SETTLED = -1;
-
-/** Four times the largest message. */
-export const BODY_MAX = 16_777_216;
 
 /** Above this a decoder is as quick. */
 const SHORT_BODY = 256;
@@ -160,87 +126,57 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   get commitLogOffset(): bigint {
     return this.#kept?.commitLogOffset ??
-      this.#keep("commitLogOffset", this.#batch.view.getBigInt64(this.#record + layout.PHYSICAL_OFFSET_AT));
+      this.#keep("commitLogOffset", stored.commitLogOffset(this.#batch, this.#row));
   }
 
   /** The sender's own number; part of the record, not of the public message. */
   get flag(): number {
-    return this.#kept?.flag ?? this.#keep("flag", this.#readFlag());
-  }
-
-  #readFlag(): number {
-    const batch = this.#batch, isElement = batch.kind(this.#row) === abi.ROW_ELEMENT;
-    const at = isElement
-      ? batch.records + batch.u32(this.#row, abi.ROW_BODY) - FLAG_BEFORE_BODY
-      : this.#record + layout.FLAG_AT;
-    return batch.view.getInt32(at);
+    return this.#kept?.flag ?? this.#keep("flag", stored.flag(this.#batch, this.#row));
   }
 
   get sysFlag(): number {
-    return this.#kept?.sysFlag ?? this.#keep("sysFlag", this.#u32(abi.ROW_SYS_FLAG));
+    return this.#kept?.sysFlag ?? this.#keep("sysFlag", stored.sysFlag(this.#batch, this.#row));
   }
 
   get bornTimestamp(): number {
     return this.#kept?.bornTimestamp ??
-      this.#keep("bornTimestamp", Number(this.#batch.view.getBigInt64(this.#record + layout.BORN_TIMESTAMP_AT)));
+      this.#keep("bornTimestamp", stored.bornTimestamp(this.#batch, this.#row));
   }
 
   get bornHost(): string {
-    return this.#kept?.bornHost ?? this.#keep("bornHost", this.#readBornHost());
-  }
-
-  #readBornHost(): string {
-    const v6 = (this.sysFlag & sysFlags.BORN_HOST_V6) !== 0;
-    return hostText(this.#batch.bytes, this.#record + layout.BORN_HOST_AT, v6);
+    return this.#kept?.bornHost ?? this.#keep("bornHost", stored.bornHost(this.#batch, this.#row));
   }
 
   get storeTimestamp(): number {
     return this.#kept?.storeTimestamp ??
-      this.#keep("storeTimestamp", Number(this.#batch.view.getBigInt64(this.#storeTimestampAt)));
+      this.#keep("storeTimestamp", stored.storeTimestamp(this.#batch, this.#row));
   }
 
   get storeHost(): string {
-    return this.#kept?.storeHost ?? this.#keep("storeHost", this.#readStoreHost());
-  }
-
-  #readStoreHost(): string {
-    const v6 = (this.sysFlag & sysFlags.STORE_HOST_V6) !== 0;
-    return hostText(this.#batch.bytes, this.#storeTimestampAt + 8, v6);
+    return this.#kept?.storeHost ?? this.#keep("storeHost", stored.storeHost(this.#batch, this.#row));
   }
 
   get reconsumeTimes(): number {
-    const stored = this.#kept?.reconsumeTimes ??
-      this.#keep("reconsumeTimes", this.#batch.view.getInt32(this.#afterHosts));
-    return stored + this.#more;
+    const times = this.#kept?.reconsumeTimes ??
+      this.#keep("reconsumeTimes", stored.reconsumeTimes(this.#batch, this.#row));
+    return times + this.#more;
   }
 
   get preparedTransactionOffset(): bigint {
     return this.#kept?.preparedTransactionOffset ??
-      this.#keep("preparedTransactionOffset", this.#batch.view.getBigInt64(this.#afterHosts + 4));
+      this.#keep("preparedTransactionOffset", stored.preparedTransactionOffset(this.#batch, this.#row));
   }
 
   get offsetMsgId(): string {
-    return this.#kept?.offsetMsgId ?? this.#keep("offsetMsgId", this.#readOffsetMsgId());
-  }
-
-  #readOffsetMsgId(): string {
-    const at = this.#storeTimestampAt + 8;
-    const length = this.sysFlag & sysFlags.STORE_HOST_V6 ? 16 : 4;
-    const port = this.#batch.view.getInt32(at + length);
-    return createOffsetMsgId(this.#batch.bytes.subarray(at, at + length), port, this.commitLogOffset);
+    return this.#kept?.offsetMsgId ?? this.#keep("offsetMsgId", stored.offsetMsgId(this.#batch, this.#row));
   }
 
   get msgId(): string {
-    return this.#kept?.msgId ?? this.#keep("msgId", this.#readMsgId());
-  }
-
-  #readMsgId(): string {
-    const at = this.#u32(abi.ROW_UNIQ_KEY);
-    return at === 0 ? this.offsetMsgId : this.#batch.text(at, this.#u16(abi.ROW_UNIQ_KEY_LEN));
+    return this.#kept?.msgId ?? this.#keep("msgId", stored.uniqKey(this.#batch, this.#row) ?? this.offsetMsgId);
   }
 
   get properties(): Readonly<Record<string, string>> {
-    return this.#properties ??= this.#decodeProperties();
+    return this.#properties ??= stored.properties(this.#batch, this.#row);
   }
 
   get tags(): string | undefined {
@@ -249,13 +185,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get keys(): readonly string[] {
-    return this.#kept?.keys ?? this.#keep("keys", this.#readKeys());
-  }
-
-  #readKeys(): readonly string[] {
-    const at = this.#u32(abi.ROW_KEYS);
-    if (at === 0) return [];
-    return this.#batch.text(at, this.#u16(abi.ROW_KEYS_LEN)).split(names.KEY_SEPARATOR).filter((key) => key !== "");
+    return this.#kept?.keys ?? this.#keep("keys", stored.keys(this.#batch, this.#row));
   }
 
   get delayTimeLevel(): number | undefined {
@@ -322,14 +252,12 @@ export class PulledMessage<T> implements MessageExt<T> {
 
   /** Bytes of the body as it lies in the record. */
   get storedBodyLength(): number {
-    return this.#kept?.storedBodyLength ?? this.#keep("storedBodyLength", this.#u32(abi.ROW_BODY_LEN));
+    return this.#kept?.storedBodyLength ?? this.#keep("storedBodyLength", stored.bodyLength(this.#batch, this.#row));
   }
 
   /** The body's bytes as they lie in the record: perhaps compressed. Throws when they are damaged: nobody may copy them. */
   storedBody(): Uint8Array {
-    const batch = this.#batch, at = batch.records + batch.u32(this.#row, abi.ROW_BODY);
-    if (batch.unreadable) throw batch.unreadable;
-    return batch.bytes.subarray(at, at + batch.u32(this.#row, abi.ROW_BODY_LEN));
+    return stored.body(this.#batch, this.#row);
   }
 
   /** Inflates now what would block the event loop later; undefined when there is nothing to wait for. */
@@ -390,18 +318,6 @@ export class PulledMessage<T> implements MessageExt<T> {
     return inspect(this.toJSON(), options);
   }
 
-  /** Those of the record, and where its queue begins and ends (`PullAPIWrapper`). */
-  #decodeProperties(): Record<string, string> {
-    const batch = this.#batch;
-    const text = batch.text(this.#u32(abi.ROW_PROPERTIES), this.#u16(abi.ROW_PROPERTIES_LEN));
-    const properties = decodeProperties(text);
-    if (batch.bounds) {
-      properties[names.MIN_OFFSET] = String(batch.bounds.minOffset);
-      properties[names.MAX_OFFSET] = String(batch.bounds.maxOffset);
-    }
-    return properties;
-  }
-
   #inflated(): Uint8Array {
     if (this.#raw) return this.#raw;
     if (!this.#isCompressed) return this.storedBody();
@@ -413,50 +329,11 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get #isCompressed(): boolean {
-    return (this.#u32(abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) !== 0;
+    return stored.isCompressed(this.#batch, this.#row);
   }
 
   #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {
     const body = this.storedBody(), isLeased = this.#stored.lease !== undefined;
     return inflateBody(this.#reading, this.sysFlag, isLeased && mayWait ? body.slice() : body, mayWait);
   }
-
-  /** Where the record is in the batch's bytes. */
-  get #record(): number {
-    const batch = this.#batch;
-    return batch.records + batch.u32(this.#row, abi.ROW_RECORD);
-  }
-
-  get #storeTimestampAt(): number {
-    return this.#record + layout.BORN_HOST_AT + (this.sysFlag & sysFlags.BORN_HOST_V6 ? 20 : 8);
-  }
-
-  /** Where reconsumeTimes is. */
-  get #afterHosts(): number {
-    return this.#storeTimestampAt + 8 + (this.sysFlag & sysFlags.STORE_HOST_V6 ? 20 : 8);
-  }
-
-  #u32(field: number): number {
-    return this.#batch.u32(this.#row, field);
-  }
-
-  #u16(field: number): number {
-    return this.#batch.u16(this.#row, field);
-  }
-}
-
-/**
- * A compressed body, as `Host.inflate` gives it, or the core: LZ4 is never waited for. Throws `FrameError` for bits that mean
- * nothing, and for LZ4 that is damaged or too long.
- */
-export function inflateBody(
-  { host, core, maxBodyBytes }: Pick<Reading<unknown>, "host" | "core" | "maxBodyBytes">,
-  sysFlag: number,
-  body: Uint8Array,
-  mayWait: boolean,
-): Uint8Array | Promise<Uint8Array> {
-  const type = sysFlags.compressionOf(sysFlag);
-  if (type === "LZ4") return core.inflateLz4(body, maxBodyBytes);
-  if (type === undefined) throw new FrameError(`A body is compressed in an unknown way: sysFlag ${sysFlag}`);
-  return host.inflate(type, body, maxBodyBytes, mayWait);
 }

@@ -38,7 +38,7 @@ const layers: readonly RegExp[] = [
   /^client\/(host|errors|core|option_names|message|body_codec|shared_attempt|signals|limit|show)\.ts$/,
   own("client/protocol"),
   own("client/remoting"),
-  /^client\/(options|events|allocate|lease|message_batch|pulled_message|inner_messages)\.ts$/,
+  /^client\/(options|events|allocate|lease|message_batch|stored_fields|reading|pulled_message|inner_messages)\.ts$/,
   own("client/route"),
   /^client\/(instance|client|queries)\.ts$/,
   /^client\/(producer|consumer|admin)\//,

@@ -8,7 +8,7 @@ import { Lease } from "../../client/lease.ts";
 import { Slabs } from "../../client/message_batch.ts";
 import { readPullAnswer } from "../../client/protocol/pull.ts";
 import { buildSubscription } from "../../client/protocol/subscription.ts";
-import { readingWith } from "../../client/pulled_message.ts";
+import { readingWith } from "../../client/reading.ts";
 // Only on Node and Bun.
 import { allocate } from "../../host-node/memory.ts";
 // The same on every runtime.

@@ -7,7 +7,7 @@ import type { Lease } from "../lease.ts";
 import { type Bounds, leaseBatch, type MessageBatch, ownBatch, type Slabs, walkedBatch } from "../message_batch.ts";
 import type { ResolvedPushConsumerOptions } from "../options.ts";
 import type { SubscriptionData } from "../protocol/subscription.ts";
-import type { Reading } from "../pulled_message.ts";
+import type { Reading } from "../reading.ts";
 import { PendingMessages } from "./pending_messages.ts";
 import type { ProcessQueue } from "./process_queue.ts";
 import { nameOf } from "./queue_broker.ts";

@@ -1,7 +1,8 @@
 import * as abi from "../../core-as/abi.ts";
 import type { MessageBatch } from "../message_batch.ts";
 import type { MessageQueue } from "../message.ts";
-import { PulledMessage, type Reading } from "../pulled_message.ts";
+import { PulledMessage } from "../pulled_message.ts";
+import type { Reading } from "../reading.ts";
 
 /**
  * Sound rows of a batch that wait for a handler, in order. A message is made when it is taken: what waits is nothing but rows,

@@ -10,7 +10,7 @@ import { type MessageSelector, type ResolvedPushConsumerOptions, tagExpression }
 import type { ConsumerData } from "../protocol/heartbeat.ts";
 import { checkTopic, isRetryTopic, retryTopic } from "../protocol/names.ts";
 import { buildSubscription, type SubscriptionData } from "../protocol/subscription.ts";
-import { type Reading, readingWith } from "../pulled_message.ts";
+import { type Reading, readingWith } from "../reading.ts";
 import { QueryingClient } from "../queries.ts";
 import type { TopicRoute } from "../route/topic_route.ts";
 import { ConsumeConcurrently } from "./consume_concurrently.ts";

@@ -281,7 +281,7 @@ const SUBMITTED_RESULT = abi.SUBMISSION_RESULT >> 2;
 export class Core {
   readonly #drive: () => void;
   readonly #control: number;
-  /** Address of the entry: the ring of submissions has one. */
+  /** Address of the only entry for a submission. */
   readonly #entry: number;
   /** Where arguments go, an address, and their lengths, in words. */
   readonly #text: number;

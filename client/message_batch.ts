@@ -138,9 +138,8 @@ export class MessageBatch {
   /** Where the parts of the records are that an element needs, and how long they are: without its neighbours. */
   #partsOfElement(row: number): readonly (readonly [from: number, length: number])[] {
     const sysFlag = this.u32(row, abi.ROW_SYS_FLAG), element = this.u32(row, abi.ROW_BODY) - ELEMENT_BODY_AT;
-    const hosts = (sysFlag & sysFlags.BORN_HOST_V6 ? 20 : 8) + (sysFlag & sysFlags.STORE_HOST_V6 ? 20 : 8);
     // Up to the length of the body: times, reconsumeTimes and preparedTransactionOffset lie around and behind the hosts.
-    const head = layout.BORN_HOST_AT + hosts + 8 + 12;
+    const head = layout.reconsumeTimesOf(0, sysFlag) + 12;
     const end = this.u32(row, abi.ROW_PROPERTIES) + this.u16(row, abi.ROW_PROPERTIES_LEN);
     return [
       [this.u32(row, abi.ROW_RECORD), head],
@@ -156,7 +155,11 @@ export class MessageBatch {
 
   /** Whether a body can be read as it lies in its record: it is neither damaged nor compressed. */
   isPlain(row: number): boolean {
-    return this.unreadable === undefined && (this.u32(row, abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) === 0;
+    return this.unreadable === undefined && !this.isCompressed(row);
+  }
+
+  isCompressed(row: number): boolean {
+    return (this.u32(row, abi.ROW_SYS_FLAG) & sysFlags.COMPRESSED) !== 0;
   }
 
   /** Text at a position of the records. */

@@ -1,9 +1,9 @@
 import * as abi from "../core-as/abi.ts";
+import type { Offset } from "./core.ts";
 import { CodecError, isRocketMQError, UnsupportedError } from "./errors.ts";
 import { settledError } from "./lease.ts";
 import type { MessageBatch } from "./message_batch.ts";
 import type { MessageExt, MessageQueue } from "./message.ts";
-import type { Offset } from "./core.ts";
 import { isRetryTopic } from "./protocol/names.ts";
 import * as names from "./protocol/property_names.ts";
 import { inflateBody, type Reading } from "./reading.ts";
@@ -329,7 +329,7 @@ export class PulledMessage<T> implements MessageExt<T> {
   }
 
   get #isCompressed(): boolean {
-    return stored.isCompressed(this.#batch, this.#row);
+    return this.#batch.isCompressed(this.#row);
   }
 
   #inflate(mayWait: boolean): Uint8Array | Promise<Uint8Array> {

@@ -21,9 +21,6 @@ export function flag(batch: MessageBatch, row: number): number {
 
 export const sysFlag = (batch: MessageBatch, row: number): number => batch.u32(row, abi.ROW_SYS_FLAG);
 
-export const isCompressed = (batch: MessageBatch, row: number): boolean =>
-  (sysFlag(batch, row) & sysFlags.COMPRESSED) !== 0;
-
 export const bornTimestamp = (batch: MessageBatch, row: number): number =>
   Number(batch.view.getBigInt64(recordAt(batch, row) + layout.BORN_TIMESTAMP_AT));
 
@@ -31,16 +28,16 @@ export const bornHost = (batch: MessageBatch, row: number): string =>
   hostText(batch.bytes, recordAt(batch, row) + layout.BORN_HOST_AT, isBornAtV6(batch, row));
 
 export const storeTimestamp = (batch: MessageBatch, row: number): number =>
-  Number(batch.view.getBigInt64(storeTimestampAt(batch, row)));
+  Number(batch.view.getBigInt64(layout.storeTimestampOf(recordAt(batch, row), sysFlag(batch, row))));
 
 export const storeHost = (batch: MessageBatch, row: number): string =>
   hostText(batch.bytes, storeHostAt(batch, row), isStoredAtV6(batch, row));
 
 export const reconsumeTimes = (batch: MessageBatch, row: number): number =>
-  batch.view.getInt32(behindHosts(batch, row));
+  batch.view.getInt32(reconsumeTimesAt(batch, row));
 
 export const preparedTransactionOffset = (batch: MessageBatch, row: number): bigint =>
-  batch.view.getBigInt64(behindHosts(batch, row) + 4);
+  batch.view.getBigInt64(reconsumeTimesAt(batch, row) + 4);
 
 export function offsetMsgId(batch: MessageBatch, row: number): string {
   const at = storeHostAt(batch, row), port = at + (isStoredAtV6(batch, row) ? 16 : 4);
@@ -88,8 +85,7 @@ const isStoredAtV6 = (batch: MessageBatch, row: number): boolean =>
 
 /** Where the record is in the batch's bytes. */
 const recordAt = (batch: MessageBatch, row: number): number => batch.records + batch.u32(row, abi.ROW_RECORD);
-const storeTimestampAt = (batch: MessageBatch, row: number): number =>
-  recordAt(batch, row) + layout.BORN_HOST_AT + (isBornAtV6(batch, row) ? 20 : 8);
-const storeHostAt = (batch: MessageBatch, row: number): number => storeTimestampAt(batch, row) + 8;
-const behindHosts = (batch: MessageBatch, row: number): number =>
-  storeHostAt(batch, row) + (isStoredAtV6(batch, row) ? 20 : 8);
+const storeHostAt = (batch: MessageBatch, row: number): number =>
+  layout.storeHostOf(recordAt(batch, row), sysFlag(batch, row));
+const reconsumeTimesAt = (batch: MessageBatch, row: number): number =>
+  layout.reconsumeTimesOf(recordAt(batch, row), sysFlag(batch, row));

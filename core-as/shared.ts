@@ -1,4 +1,5 @@
-// The control block: indices, the submission, completions, argument area, rows. Its layout is fixed in abi.ts and proved at the end of this file.
+// The control block: indices, the submission, completions, argument area, rows. Its layout is fixed in abi.ts and proved at
+// the end of this file.
 
 import * as abi from "./abi";
 
@@ -7,7 +8,10 @@ export const NULL_PAGE: u32 = 1024;
 
 export const SLACK: u32 = abi.SLACK;
 
-/** One command, in the only entry for one. The host writes it and raises `sqTail`; its function reads its arguments here and writes its answer here. */
+/**
+ * One command, in the only entry for one. The host writes it and raises `sqTail`; its function reads its arguments here and
+ * writes its answer here.
+ */
 @unmanaged
 export class Submission {
   opcode: u16;

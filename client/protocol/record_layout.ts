@@ -42,9 +42,8 @@ export function layoutOf(view: DataView, at: number, size: number): RecordLayout
   if (magic !== MAGIC_V1 && magic !== MAGIC_V2) return undefined;
   const end = at + size;
   const sysFlag = view.getInt32(at + SYS_FLAG_AT);
-  const storeTimestampAt = at + BORN_HOST_AT + (sysFlag & BORN_HOST_V6 ? 20 : 8);
-  const storeHostAt = storeTimestampAt + 8;
-  const reconsumeTimesAt = storeHostAt + (sysFlag & STORE_HOST_V6 ? 20 : 8);
+  const storeTimestampAt = storeTimestampOf(at, sysFlag), storeHostAt = storeHostOf(at, sysFlag);
+  const reconsumeTimesAt = reconsumeTimesOf(at, sysFlag);
   const bodyAt = reconsumeTimesAt + 16;
   if (bodyAt > end) return undefined;
   const bodyLength = view.getInt32(bodyAt - 4);
@@ -67,3 +66,10 @@ export function layoutOf(view: DataView, at: number, size: number): RecordLayout
     propertiesLength,
   };
 }
+
+/** Where the parts around the hosts of the record at `at` are: its sysFlag says how long those are. */
+export const storeTimestampOf = (at: number, sysFlag: number): number =>
+  at + BORN_HOST_AT + (sysFlag & BORN_HOST_V6 ? 20 : 8);
+export const storeHostOf = (at: number, sysFlag: number): number => storeTimestampOf(at, sysFlag) + 8;
+export const reconsumeTimesOf = (at: number, sysFlag: number): number =>
+  storeHostOf(at, sysFlag) + (sysFlag & STORE_HOST_V6 ? 20 : 8);

@@ -9,20 +9,13 @@ import type { MessageExt } from "../../client/message.ts";
 import { RequestCode } from "../../client/protocol/codes.ts";
 import { createPushConsumerOn } from "../../client/shared_client.ts";
 import { Simulation } from "../support/sim.ts";
-import { collect, failure, GROUP, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
+import { collect, failure, gate, GROUP, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
 
 /** Queues of the topic itself, not of the retry topic. */
 const held = (consumer: PushConsumer<string>): number[] =>
   consumer.assignment().filter(({ topic }) => topic === TOPIC).map(({ queueId }) => queueId).sort();
 
 const bodies = (messages: Iterable<MessageExt<string>>): string[] => [...messages].map(({ body }) => body);
-
-/** A promise that the test settles. */
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => open = resolve);
-  return { opened, open: () => open() };
-}
 
 describe("sharing the queues of a group", () => {
   test(

@@ -6,7 +6,7 @@ import { RequestCode } from "../../client/protocol/codes.ts";
 import { openCore } from "../support/core.ts";
 import { concat } from "../support/frames.ts";
 import { pulled, record, withScript } from "./scripted_consumer.ts";
-import { collect, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
+import { collect, gate, inCluster, numbers, sendAll, sorted, TOPIC } from "./world.ts";
 
 const LEASED = { leaseMessages: true } as const;
 const FIELDS = [
@@ -74,10 +74,10 @@ describe("the blocks of leased batches are freed", () => {
     "when their messages are consumed, sent back, or handled again here",
     inCluster(async ({ sim, cluster, producer, consumer, errors }) => {
       const member = consumer(LEASED), done = new Set<string>(), failed = new Set<string>();
-      let gate = Promise.resolve();
+      let opened = Promise.resolve();
       void member.run({
         async eachMessage({ body }) {
-          await gate;
+          await opened;
           if (Number(body) % 3 === 0 && !failed.has(body)) {
             failed.add(body);
             throw new Error("not yet");
@@ -96,13 +96,13 @@ describe("the blocks of leased batches are freed", () => {
       // Now nobody takes a failed message back.
       failed.clear();
       done.clear();
-      let open = (): void => undefined;
-      gate = new Promise((resolve) => open = resolve);
+      const last = gate();
+      opened = last.opened;
       await sim.run(sendAll(producer(), 6));
       for (const code of [RequestCode.CONSUMER_SEND_MSG_BACK, RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2]) {
         cluster.fault({ code, action: { answer: 1, remark: "no" } });
       }
-      open();
+      last.open();
       await sim.run(() => done.size === 6, 60_000);
       await sim.run(1_000);
       expect(member.stats().coreBytesInUse).toBe(before);
@@ -114,12 +114,11 @@ describe("the blocks of leased batches are freed", () => {
     "as soon as a message that no broker takes back waits to be handled again here",
     inCluster(async ({ sim, cluster, producer, consumer, errors }) => {
       const member = consumer(LEASED), hosts: string[] = [];
-      let open = (): void => undefined;
-      const gate = new Promise<void>((resolve) => open = resolve);
+      const { opened, open } = gate();
       void member.run({
         async eachMessage({ storeHost }) {
           hosts.push(storeHost);
-          await gate;
+          await opened;
           if (hosts.length === 1) throw new Error("not yet");
         },
       });
@@ -167,12 +166,11 @@ describe("the blocks of leased batches are freed", () => {
     "when their queue goes to another member, and what a handler still has stays readable until it ends",
     inCluster(async ({ sim, producer, consumer }) => {
       const first = consumer({ ...LEASED, concurrency: 2 }), held: MessageExt<string>[] = [];
-      let release = (): void => undefined;
-      const released = new Promise<void>((resolve) => release = resolve);
+      const { opened, open } = gate();
       void first.run({
         async eachMessage(message) {
           held.push(message);
-          await released;
+          await opened;
         },
       });
       await sim.run(() => first.assignment().length === 5);
@@ -189,7 +187,7 @@ describe("the blocks of leased batches are freed", () => {
       expect(first.stats().coreBytesInUse).toBeLessThan(leased);
       for (const message of held) expect(message.storeHost).toContain(":");
       const running = held.length;
-      release();
+      open();
       await sim.run(() => held.length > running, 60_000);
       await sim.run(5_000);
       // Those of the queues it has given up took their trees with them.

@@ -92,3 +92,10 @@ export const failure = <E = RocketMQError>(promise: Promise<unknown>): Promise<E
     },
     (error: E) => error,
   );
+
+/** A promise that the test settles. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => open = resolve);
+  return { opened, open: () => open() };
+}

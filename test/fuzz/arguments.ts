@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { wholeNumber } from "../support/whole_number.ts";
+import { wholeNumber } from "../support/command_line.ts";
 
 export interface FuzzArguments {
   readonly seed: number;

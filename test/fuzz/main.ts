@@ -2,6 +2,7 @@
 
 import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { optionsOf } from "../support/command_line.ts";
 import { type FuzzArguments, parseArguments, USAGE } from "./arguments.ts";
 import { caseOf } from "./cases.ts";
 import { Finding, Fuzzer } from "./fuzzer.ts";
@@ -19,16 +20,8 @@ if (isMainThread) main(process.argv.slice(2));
 else work(workerData as WorkerData);
 
 function main(args: readonly string[]): void {
-  let options: FuzzArguments;
-  try {
-    options = parseArguments(args);
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${USAGE}`);
-    process.exitCode = 2;
-    return;
-  }
-  if (options.help) console.log(USAGE);
-  else watch(options);
+  const options = optionsOf(args, parseArguments, USAGE);
+  if (options) watch(options);
 }
 
 /** Starts the worker and sees to it that it goes on. */

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { wholeNumber } from "../support/whole_number.ts";
+import { wholeNumber } from "../support/command_line.ts";
 import { type Plant, PLANTS } from "./plants.ts";
 
 export interface SimArguments {

@@ -4,6 +4,7 @@ import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { optionsOf } from "../support/command_line.ts";
 import { parseArguments, type SimArguments, USAGE } from "./arguments.ts";
 import { plant } from "./plants.ts";
 import { type Counts, type Outcome, runSeed } from "./run_seed.ts";
@@ -16,16 +17,8 @@ const FAILURES_SHOWN = 10;
 const PROCESSES_MAX = 2;
 
 async function main(args: readonly string[]): Promise<void> {
-  let options: SimArguments;
-  try {
-    options = parseArguments(args);
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${USAGE}`);
-    process.exitCode = 2;
-    return;
-  }
-  if (options.help) console.log(USAGE);
-  else await run(options, args);
+  const options = optionsOf(args, parseArguments, USAGE);
+  if (options) await run(options, args);
 }
 
 /** Shares the seeds among processes, and adds up what they say. */
